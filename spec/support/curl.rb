@@ -32,8 +32,8 @@ module Curl
     Dir.mktmpdir("curl", ServerProcess::DIRECTORY) do |directory|
       head, body = %w[head body].map { |name| File.join(directory, name) }
       _, message, status = Open3.capture3(
-        "curl", "--silent", "--show-error", "--path-as-is", "--max-time", "120", "--noproxy", "*", "-H", "host: example.test",
-        VERSIONS.fetch(version), "--dump-header", head, "--output", body, *arguments, url(server, path)
+        *command(server, version), "--show-error", "--max-time", "120", "--dump-header", head, "--output", body, *arguments,
+        "http://example.test#{path}"
       )
       answer(status, message, head, body)
     end
@@ -43,12 +43,17 @@ module Curl
   # @yieldparam output [IO]
   # @return [Array(Object, Integer)] the block's value and curl's exit status
   def curl_pipe(server, path, *arguments, version: :h1)
-    command = ["curl", "--silent", "--no-buffer", "--noproxy", "*", VERSIONS.fetch(version), *arguments, url(server, path)]
-    value = IO.popen(command, "rb") { |output| yield output }
+    value = IO.popen([*command(server, version), "--no-buffer", *arguments, "http://example.test#{path}"], "rb") do |output|
+      yield output
+    end
     [value, $?.exitstatus]
   end
 
-  def url(server, path) = "http://127.0.0.1:#{server.port}#{path}"
+  # The authority is the same for every server, so that answers can be compared.
+  def command(server, version)
+    ["curl", "--silent", "--path-as-is", "--noproxy", "*", "--connect-to", "example.test:80:127.0.0.1:#{server.port}",
+     VERSIONS.fetch(version)]
+  end
 
   def answer(status, message, head, body)
     blocks = File.exist?(head) ? File.binread(head).split("\r\n\r\n") : []

@@ -4,6 +4,7 @@
 
 require "json"
 require "net/http"
+require "securerandom"
 require "ruvoy"
 require_relative "server_process"
 

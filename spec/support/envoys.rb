@@ -1,0 +1,14 @@
+# frozen_string_literal: true
+
+# The Envoy binaries that the module must run on: a colon-separated list in RUVOY_ENVOYS.
+module Envoys
+  module_function
+
+  # @return [Hash{String => String}] version => path
+  def all
+    @all ||= ENV.fetch("RUVOY_ENVOYS", "").split(":").to_h { |path| [`#{path} --version`[%r{/(\d+\.\d+\.\d+)/}, 1], path] }
+  end
+
+  # Ends an example with a pending note that no reader can miss.
+  def missing = "RUVOY_ENVOYS lists no Envoy binaries: set it to paths of Envoy 1.39 and 1.40, separated by colons"
+end
