@@ -10,7 +10,7 @@ namespace :lint do
   desc "Check the shell scripts with shellcheck"
   task :shell do
     scripts = FileList["bin/*", ".ci/*"].exclude("bin/*.txt")
-    sh "shellcheck", "--external-sources", *scripts
+    sh "shellcheck", *scripts
   end
 
   desc "Check formatting and clippy's lints of the crates"
