@@ -45,18 +45,16 @@ pinned_envoy() { echo "$cache/envoy/$1-$(uname -m)/envoy/_bin/envoy"; }
 
 own_envoy() { [[ -n ${RUVOY_ENVOY:-} ]] || command -v envoy >/dev/null; }
 
-# Names the binaries to what runs below: the one that serves, and each pinned version that is there (RUVOY_ENVOY_1_40_0).
+# Names the binaries to what runs below: the one that serves, and all pinned ones that are there (RUVOY_ENVOYS, with colons).
 export_envoy() {
-  local version binary default=
+  local version binary envoys=()
   for version in $(pinned_versions); do
     binary=$(pinned_envoy "$version")
-    default=${default:-$binary}
-    [[ ! -x $binary ]] || export "RUVOY_ENVOY_${version//./_}=$binary"
+    [[ ! -x $binary ]] || envoys+=("$binary")
   done
-  if [[ -z ${RUVOY_ENVOY:-} ]]; then
-    RUVOY_ENVOY=$(command -v envoy || echo "$default")
-    export RUVOY_ENVOY
-  fi
+  [[ -n ${RUVOY_ENVOY:-} ]] || RUVOY_ENVOY=$(command -v envoy || echo "${envoys[0]:-}")
+  [[ -n ${RUVOY_ENVOYS:-} ]] || RUVOY_ENVOYS=$(IFS=: && echo "${envoys[*]}")
+  export RUVOY_ENVOY RUVOY_ENVOYS
 }
 
 # --- running a command ---
