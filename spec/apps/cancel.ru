@@ -11,7 +11,10 @@ use Rack::Lint
 map("/probe") { run Probe }
 
 # Holds the owner thread itself until the spec opens the pipe for writing.
-map("/block") { run ->(_env) { [200, text, [Fiber.blocking { File.read(File.join(ENV.fetch("RUVOY_SPEC_DIR"), "pipe")) }]] } }
+map("/block") do
+  pipe = File.join(ENV.fetch("RUVOY_SPEC_DIR"), "pipe")
+  run ->(_env) { [200, text, [Fiber.blocking { File.read(pipe) }]] }
+end
 
 map("/mark") do
   run(lambda do |_env|

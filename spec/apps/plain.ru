@@ -27,7 +27,10 @@ routes = {
     answer.call("#{file[:filename]} #{file[:type]} #{Digest::SHA256.file(file[:tempfile].path)}")
   end,
   ["PUT", "/raw"] => ->(request) { answer.call(Digest::SHA256.hexdigest(request.body.read)) },
-  ["GET", "/visits"] => ->(request) { answer.call("visit #{request.session["visits"] = request.session["visits"].to_i + 1}") },
+  ["GET", "/visits"] => lambda do |request|
+    visits = request.session["visits"] = request.session["visits"].to_i + 1
+    answer.call("visit #{visits}")
+  end,
   ["GET", "/cookies"] => lambda do |request|
     answer.call(request.cookies.sort.inspect, "set-cookie" => ["a=1; path=/", "b=2; path=/; httponly"])
   end,

@@ -36,9 +36,8 @@ module Probe
     # @return [Array] a Rack response: what was counted, and the VM's figures
     def call(_env)
       GC.start
-      figures = {
-        inflight: Ruvoy::Native.inflight, threads: Thread.list.size, fibers: ObjectSpace.each_object(Fiber).count(&:alive?)
-      }
+      fibers = ObjectSpace.each_object(Fiber).count(&:alive?)
+      figures = { inflight: Ruvoy::Native.inflight, threads: Thread.list.size, fibers: fibers }
       [200, { "content-type" => "application/json" }, [JSON.generate(COUNTS.merge(figures))]]
     end
   end

@@ -9,8 +9,9 @@ RSpec.describe "an application that fails" do
 
   # What the log must say of it.
   logged = {
-    "error" => "RuntimeError", "no-method" => "NoMethodError", "exception" => "Exception", "no-memory" => "NoMemoryError",
-    "huge-allocation" => "ArgumentError", "script-error" => "NotImplementedError", "load-error" => "LoadError",
+    "error" => "RuntimeError", "no-method" => "NoMethodError", "exception" => "Exception",
+    "no-memory" => "NoMemoryError", "huge-allocation" => "ArgumentError",
+    "script-error" => "NotImplementedError", "load-error" => "LoadError",
     "syntax-error" => "SyntaxError", "system-exit" => "SystemExit", "exit" => "SystemExit", "abort" => "SystemExit",
     "interrupt" => "Interrupt", "signal" => "SignalException", "throw" => "UncaughtThrowError",
     "stop-iteration" => "StopIteration", "timeout" => "Async::TimeoutError", "deep-recursion" => "SystemStackError",

@@ -40,7 +40,7 @@ RSpec.describe "the Ruby environment" do
   it "honours RUBYOPT and RUBYLIB" do
     directory = Dir.mktmpdir("rubylib", ServerProcess::DIRECTORY)
     File.write(File.join(directory, "ruvoy_spec_required.rb"), "RUVOY_SPEC_REQUIRED = true\n")
-    environment = { "RUBYOPT" => "-rruvoy_spec_required", "RUBYLIB" => [directory, ENV.fetch("RUBYLIB", nil)].compact.join(":") }
+    environment = { "RUBYOPT" => "-rruvoy_spec_required", "RUBYLIB" => directory }
     EnvoyProcess.start(rackup: "environment", environment: environment) do |server|
       expect(ask("rubyopt", server)).to eq("constant")
       expect(ask("load-path", server)).to include(directory)
@@ -50,7 +50,7 @@ RSpec.describe "the Ruby environment" do
   it "honours Bundler's environment: a gem outside of the bundle cannot be required" do
     directory = Dir.mktmpdir("bundle", ServerProcess::DIRECTORY)
     gemfile = File.join(directory, "Gemfile")
-    File.write(gemfile, "gem 'ruvoy', path: #{EnvoyProcess::ROOT.inspect}\n")
+    File.write(gemfile, "source Gem.sources.first.uri.to_s\ngem 'ruvoy', path: #{EnvoyProcess::ROOT.inspect}\n")
     text = "QUESTION = begin\n  require 'pg'\nrescue LoadError => e\n  e.class.name\nend\n" \
            "run ->(_env) { [200, {}, [QUESTION.to_s, ' ', ENV['BUNDLE_GEMFILE'].to_s]] }"
     # What `bundle exec` sets.

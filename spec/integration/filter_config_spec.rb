@@ -39,9 +39,9 @@ RSpec.describe "the filter configuration" do
   end
 
   it "may have every key" do
-    config = { "limits" => { "requests" => 8, "request_body_bytes" => 1000, "buffer_bytes" => 65_536, "total_buffer_bytes" => 1 << 24,
-                             "boot_timeout_ms" => 30_000, "shutdown_timeout_ms" => 1000 } }
-    EnvoyProcess.start(filter: config) do |server|
+    limits = { "requests" => 8, "request_body_bytes" => 1000, "buffer_bytes" => 65_536,
+               "total_buffer_bytes" => 1 << 24, "boot_timeout_ms" => 30_000, "shutdown_timeout_ms" => 1000 }
+    EnvoyProcess.start(filter: { "limits" => limits }) do |server|
       expect(curl(server, "/").body).to start_with("hello")
       answer = curl(server, "/", "--data", "x" * 1001)
       expect([answer.status, answer["x-ruvoy-error"]]).to match([413, be_a(String)])

@@ -32,8 +32,8 @@ module Curl
     Dir.mktmpdir("curl", ServerProcess::DIRECTORY) do |directory|
       head, body = %w[head body].map { |name| File.join(directory, name) }
       _, message, status = Open3.capture3(
-        *command(server, version), "--show-error", "--max-time", "120", "--dump-header", head, "--output", body, *arguments,
-        "http://example.test#{path}"
+        *command(server, version), "--show-error", "--max-time", "120", "--dump-header", head, "--output", body,
+        *arguments, "http://example.test#{path}"
       )
       answer(status, message, head, body)
     end
@@ -42,11 +42,10 @@ module Curl
   # Starts curl with its output on a pipe that the block reads at its own pace.
   # @yieldparam output [IO]
   # @return [Array(Object, Integer)] the block's value and curl's exit status
-  def curl_pipe(server, path, *arguments, version: :h1)
-    value = IO.popen([*command(server, version), "--no-buffer", *arguments, "http://example.test#{path}"], "rb") do |output|
-      yield output
-    end
-    [value, $?.exitstatus]
+  def curl_pipe(server, path, *arguments, version: :h1, &)
+    command = [*command(server, version), "--no-buffer", *arguments, "http://example.test#{path}"]
+    value = IO.popen(command, "rb", &)
+    [value, Process.last_status.exitstatus]
   end
 
   # The authority is the same for every server, so that answers can be compared.
@@ -57,7 +56,7 @@ module Curl
 
   def answer(status, message, head, body)
     blocks = File.exist?(head) ? File.binread(head).split("\r\n\r\n") : []
-    lines = blocks.reverse.find { |block| !block[%r{\AHTTP/\S+ 1\d\d}] && block.start_with?("HTTP/") }.to_s.split("\r\n")
+    lines = blocks.grep(%r{\AHTTP/\S+ [2-5]}).last.to_s.split("\r\n")
     fields = lines.drop(1).map { |line| line.split(":", 2).then { |name, value| [name.downcase, value.strip] } }
     Answer.new(exit_status: status.exitstatus, status: lines.first.to_s[%r{\AHTTP/\S+ (\d+)}, 1].to_i, fields: fields,
                body: File.exist?(body) ? File.binread(body) : "".b, message: message)

@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
-# A real Envoy with Ruvoy's module, on free ports that Envoy itself takes, configured by Ruvoy::Bootstrap as the CLI does.
+# A real Envoy with Ruvoy's module, configured as the CLI does it, on free ports that Envoy itself takes.
 
 require "json"
 require "net/http"
-require "securerandom"
 require "ruvoy"
 require_relative "server_process"
 
@@ -12,12 +11,9 @@ class EnvoyProcess < ServerProcess
   ROOT = File.expand_path("../..", __dir__)
   APPS = File.join(ROOT, "spec/apps")
 
-  # What Ruvoy::Bootstrap asks of the command line's options.
-  Options = Struct.new(:rackup, :concurrency, :address, :port, :admin_port, :trusted_hops, keyword_init: true)
-
   # @param rackup [String] a path, or the name of an application in spec/apps
-  # @param options [Hash] :concurrency (1); :filter, keys to add to the filter configuration; :filter_config, the whole of
-  #   it as a String; :environment; :envoy, a binary; :configure, a proc that may change the bootstrap Hash
+  # @param options [Hash] :concurrency (1); :filter, keys to add to the filter configuration; :filter_config, the whole
+  #   of it as a String; :environment; :envoy, a binary; :configure, a proc that may change the bootstrap Hash
   def initialize(rackup: "hello", **options)
     super()
     @rackup = rackup.include?("/") ? rackup : File.join(APPS, "#{rackup}.ru")
@@ -27,7 +23,8 @@ class EnvoyProcess < ServerProcess
 
   # @return [Integer] the port of the listener; a connection may be made to it before the worker runs
   def wait_until_ready
-    @admin_port = wait_for_boot("Envoy names its admin port") { File.read(admin_path)[/:(\d+)\z/, 1] if File.exist?(admin_path) }
+    wait_for_boot("Envoy names its admin port") { File.size?(admin_path) }
+    @admin_port = File.read(admin_path)[/:(\d+)\z/, 1].to_i
     @port = wait_for_boot("Envoy names the listener's port") { listener_port }
   end
 
@@ -65,7 +62,8 @@ class EnvoyProcess < ServerProcess
     # The module's HTTP filters in a bootstrap.
     def filters(bootstrap)
       bootstrap.dig("static_resources", "listeners").flat_map do |listener|
-        listener.dig("filter_chains", 0, "filters", 0, "typed_config", "http_filters").map { |filter| filter["typed_config"] }
+        manager = listener.dig("filter_chains", 0, "filters", 0, "typed_config")
+        manager["http_filters"].map { |filter| filter["typed_config"] }
       end
     end
 
@@ -84,11 +82,11 @@ class EnvoyProcess < ServerProcess
                  "--disable-hot-restart", "--log-level", "info", "--admin-address-path", admin_path)
   end
 
-  def environment = @options[:environment]
+  def environment = Ruvoy::Launcher.environment.merge(@options[:environment])
 
   def bootstrap
-    options = Options.new(rackup: @rackup, concurrency: @options[:concurrency], address: "127.0.0.1", port: 0, admin_port: 0,
-                          trusted_hops: 0)
+    options = Ruvoy::CLI::Options.new(rackup: @rackup, concurrency: @options[:concurrency], address: "127.0.0.1",
+                                      port: 0, admin_port: 0, trusted_hops: 0)
     bootstrap = Ruvoy::Bootstrap.new(options, self.class.module_path).to_h
     self.class.filters(bootstrap).each { |filter| filter["filter_config"]["value"] = filter_config }
     @options[:configure]&.call(bootstrap)

@@ -6,9 +6,9 @@ module Envoys
 
   # @return [Hash{String => String}] version => path
   def all
-    @all ||= ENV.fetch("RUVOY_ENVOYS", "").split(":").to_h { |path| [`#{path} --version`[%r{/(\d+\.\d+\.\d+)/}, 1], path] }
+    @all ||= ENV.fetch("RUVOY_ENVOYS", "").split(":").to_h { |path| [Ruvoy::Launcher.envoy_version(path), path] }
   end
 
-  # Ends an example with a pending note that no reader can miss.
+  # The reason for skipping.
   def missing = "RUVOY_ENVOYS lists no Envoy binaries: set it to paths of Envoy 1.39 and 1.40, separated by colons"
 end

@@ -6,7 +6,7 @@ require "socket"
 
 module HTTP1
   # The peer broke the message off.
-  Broken = Class.new(StandardError)
+  class Broken < StandardError; end
 
   Head = Struct.new(:status, :fields) do
     # @return [String, nil] the values of a header, joined

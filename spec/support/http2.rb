@@ -9,7 +9,13 @@ require_relative "http1"
 
 module HTTP2
   PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-  DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
+  DATA = 0
+  HEADERS = 1
+  RST_STREAM = 3
+  SETTINGS = 4
+  PING = 6
+  GOAWAY = 7
+  WINDOW_UPDATE = 8
   END_STREAM = 1
   ACK = 1
   END_HEADERS = 4
@@ -116,8 +122,8 @@ module HTTP2
     def head
       @head ||= loop do
         fields = next_of(HEADERS)
-        status = fields.assoc(":status").last.to_i
-        break HTTP1::Head.new(status, fields.reject { |name, _| name == ":status" }) unless status.between?(100, 199)
+        status = fields.shift.last.to_i # :status comes first
+        break HTTP1::Head.new(status, fields) unless status.between?(100, 199)
       end
     end
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What an integration spec needs: servers shared by a group of examples, HTTP clients, and the server's log when it fails.
+# What an integration spec needs: servers shared by a group, HTTP clients, and the server's log on failure.
 
 require "spec_helper"
 require "support/curl"
@@ -40,9 +40,10 @@ RSpec.configure do |config|
   config.include(Waiting)
   config.extend(Integration::Group)
 
+  config.before { ServerProcess::RECENT.clear }
   config.after do |example|
-    servers = ServerProcess::LIVE.reject { |server| server.is_a?(PumaProcess) }
-    servers.each { |server| RSpec.configuration.reporter.message(server.log_tail) } if example.exception
+    servers = example.exception ? (ServerProcess::LIVE | ServerProcess::RECENT).grep(EnvoyProcess) : []
+    servers.each { |server| config.reporter.message(server.log_tail) }
   end
 
   config.after(:suite) do

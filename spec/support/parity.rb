@@ -51,7 +51,8 @@ module Parity
     end
 
     def comparable(answer)
-      fields = answer.fields.reject { |name, _| OWN.include?(name) }.map { |name, value| [name, value.sub(SECRET, '\1=secret')] }
+      shared = answer.fields.reject { |field| OWN.include?(field.first) }
+      fields = shared.map { |name, value| "#{name}: #{value.sub(SECRET, '\1=')}" }
       body = answer.body.bytesize > 4096 ? "#{answer.body.bytesize} bytes, SHA-256 #{answer.digest}" : answer.body
       # curl prints the head of an answer to HEAD as its body.
       body = "" if body.start_with?("HTTP/")

@@ -12,7 +12,7 @@ class PumaProcess < ServerProcess
   end
 
   def wait_until_ready
-    @port = wait_for_boot("Puma names its port") { log[/Listening on http:\/\/127\.0\.0\.1:(\d+)/, 1] }.to_i
+    @port = wait_for_boot("Puma names its port") { log[%r{Listening on http://127\.0\.0\.1:(\d+)}, 1] }.to_i
     wait_for_boot("Puma accepts") do
       TCPSocket.new("127.0.0.1", port).close
       true

@@ -11,7 +11,10 @@ class ServerProcess
   include Waiting
 
   STOP_S = 30
+  # rubocop:disable Style/MutableConstant
   LIVE = [] # every process that has not been stopped yet
+  RECENT = [] # those that the current example started
+  # rubocop:enable Style/MutableConstant
   DIRECTORY = Dir.mktmpdir("ruvoy-spec")
 
   class << self
@@ -86,6 +89,7 @@ class ServerProcess
     @pid = Process.spawn({ "RUVOY_SPEC_DIR" => @directory, **environment }, *command,
                          in: File::NULL, %i[out err] => [@log_path, "w"])
     LIVE << self
+    RECENT << self
   end
 
   # Waits for a value of the block, unless the process ends first.

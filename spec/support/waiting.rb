@@ -2,7 +2,8 @@
 
 # Waits for a condition: the one place in the specs that pauses, and always with an upper bound.
 module Waiting
-  TimedOut = Class.new(StandardError)
+  class TimedOut < StandardError; end
+
   PAUSE_S = 0.01
 
   module_function
@@ -12,9 +13,9 @@ module Waiting
   # @return [Object] the first truthy value of the block
   # @raise [TimedOut]
   def wait_until(what, seconds: 30)
-    deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
+    deadline = now + seconds
     until (value = yield)
-      raise TimedOut, "gave up after #{seconds} s: #{what}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
+      raise TimedOut, "gave up after #{seconds} s: #{what}" if now > deadline
 
       sleep PAUSE_S
     end
@@ -30,4 +31,6 @@ module Waiting
     end
     history.last
   end
+
+  def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end
