@@ -5,12 +5,12 @@
 require "json"
 require_relative "probe"
 
-SEEN = []
+seen = []
 
 # Three callbacks, of which the middle one fails.
 register = lambda do |env, name|
   record = lambda do |place|
-    ->(_env, status, _headers, error) { SEEN << [name, place, status, error&.class&.name] }
+    ->(_env, status, _headers, error) { seen << [name, place, status, error&.class&.name] }
   end
   env["rack.response_finished"] << record.call(1) << ->(*) { raise "a callback fails" } << record.call(3)
 end
@@ -30,7 +30,7 @@ responses = {
 
 use Rack::Lint
 map("/probe") { run Probe }
-map("/seen") { run ->(_env) { [200, text, [JSON.generate(SEEN.slice!(0..))]] } }
+map("/seen") { run ->(_env) { [200, text, [JSON.generate(seen.slice!(0..))]] } }
 run(lambda do |env|
   register.call(env, env["PATH_INFO"])
   Probe.count("registered")
