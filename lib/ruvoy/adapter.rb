@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+# Serves one request with the application: env, app.call, the response, and whatever goes wrong; owner thread only.
+
+require "async"
+require_relative "body"
+require_relative "error_stream"
+require_relative "errors"
+require_relative "failure"
+require_relative "headers"
+require_relative "input"
+require_relative "request"
+require_relative "version"
+
+module Ruvoy
+  # Between the server and a Rack application. Whatever the application does, {#serve} ends the response exactly once,
+  # closes the body exactly once, and runs the `rack.response_finished` callbacks.
+  #
+  # Only `exit!`, `Thread#kill` on the owner thread and a crash of the process are beyond it.
+  class Adapter
+    FAILURE_BODY = "Internal Server Error\n"
+    FAILURE_FIELDS = {
+      application: ["content-type", "text/plain", "content-length", FAILURE_BODY.bytesize.to_s,
+                    "x-ruvoy-error", "application"].freeze,
+      contract: ["content-type", "text/plain", "content-length", FAILURE_BODY.bytesize.to_s,
+                 "x-ruvoy-error", "contract"].freeze
+    }.freeze
+    private_constant :FAILURE_BODY, :FAILURE_FIELDS
+
+    # @return [Hash] the part of the environment that is the same for all requests
+    TEMPLATE = {
+      "SCRIPT_NAME" => "",
+      "SERVER_SOFTWARE" => "ruvoy/#{VERSION}".freeze,
+      "rack.errors" => ErrorStream.new.freeze,
+      "rack.input" => Input::EMPTY,
+      "rack.multithread" => true, # Requests interleave, if in fibers.
+      "rack.multiprocess" => false,
+      "rack.run_once" => false
+    }.freeze
+
+    # @param app [#call] the Rack application
+    # @param native [Module] Ruvoy::Native, or what has its methods
+    def initialize(app, native)
+      @app = app
+      @native = native
+      @headers = Headers.new
+      @body = Body.new(native.buffer_bytes)
+      @failure = Failure.new(native)
+      native.template = TEMPLATE
+    end
+
+    # @param id [Integer] a new request's
+    # @return [Request]
+    def request(id) = Request.new(@native, @headers, id)
+
+    # Runs in the request's own fiber, and parks it wherever the application, its input or its output waits.
+    # @param request [Request]
+    # @return [void]
+    # @raise [Async::Cancel] if the fiber was interrupted, after everything was cleaned up: Async then stops its children
+    def serve(request)
+      respond(request)
+    rescue Exception => error # rubocop:disable Lint/RescueException, Naming/RescuedExceptionsVariableName -- the server survives
+      error = recover(request, error)
+      raise if $!.is_a?(Async::Cancel)
+    ensure
+      conclude(request, error)
+    end
+
+    # Answers a request that could not even be started.
+    # @param request [Request]
+    # @param error [Exception]
+    # @return [void]
+    def refuse(request, error)
+      @failure.report(error, "a request could not be started")
+      apologise(request, error)
+    end
+
+    private
+
+    def respond(request)
+      env = request.build_env
+      env["rack.input"] = request.input = Input.new(request) if request.body?
+      env["rack.early_hints"] = request
+      env["rack.response_finished"] = []
+      response = triplet(@app.call(env))
+      request.response = response
+      request.unclosed = response[2]
+      @body.deliver(request, status_of(response[0]), @headers.flatten(response[1], request), response[2])
+    end
+
+    def triplet(response)
+      array = Array.try_convert(response)
+      return array if array && array.size == 3
+
+      raise ContractError, "a response is an Array of status, headers and body, not #{array ? array.size : response.class}"
+    end
+
+    def status_of(status)
+      number = status.respond_to?(:to_i) ? status.to_i : 0
+      return number if number.between?(100, 599)
+
+      raise ContractError, "the status is no number from 100 to 599: #{status.inspect}"
+    end
+
+    # @return [Exception] what the response_finished callbacks get to see
+    def recover(request, error)
+      return disconnected(request, error) if request.cancelled? || error.is_a?(ClientDisconnected)
+
+      report(request, error, "the application failed")
+      apologise(request, error)
+      error
+    end
+
+    def disconnected(request, error)
+      request.reset unless request.finished?
+      return ClientDisconnected.new("the client left") if error.is_a?(Async::Cancel)
+
+      report(request, error, "the application failed while it was interrupted") unless error.is_a?(ClientDisconnected)
+      error
+    end
+
+    def apologise(request, error)
+      if !request.started?
+        fields = FAILURE_FIELDS.fetch(error.is_a?(ContractError) ? :contract : :application)
+        request.respond(500, fields, request.head? ? nil : FAILURE_BODY)
+      elsif !request.finished?
+        request.reset
+      end
+    end
+
+    def conclude(request, error)
+      abandoned(request) unless request.finished?
+      request.conclude
+      close(request) if request.unclosed
+      finished = request.env&.[]("rack.response_finished")
+      run_callbacks(request, finished, error) unless finished.nil? || finished.empty?
+      request.input&.close
+    end
+
+    # Its fiber was killed: nothing was raised, and yet it did not come to its end.
+    def abandoned(request)
+      apologise(request, nil)
+    end
+
+    def close(request)
+      body = request.unclosed
+      request.unclosed = nil
+      body.close if body.respond_to?(:close)
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the server survives
+      report(request, e, "closing the body failed")
+    end
+
+    def run_callbacks(request, callbacks, error)
+      status, headers = request.response
+      callbacks.reverse_each do |callback|
+        callback.call(request.env, status, headers, error)
+      rescue Exception => e # rubocop:disable Lint/RescueException -- the others have their turn
+        report(request, e, "a rack.response_finished callback failed")
+      end
+    end
+
+    def report(request, error, what)
+      env = request.env
+      what = "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]}: #{what}" if env
+      @failure.report(error, what, env && env["rack.errors"])
+    end
+  end
+end

@@ -1,0 +1,316 @@
+# frozen_string_literal: true
+
+# `rack.input`: the request's body, read as it lands and kept for rewinding; owner thread only.
+
+require "tempfile"
+require_relative "errors"
+
+module Ruvoy
+  # The body of a request. Every method that reads may park the calling fiber until bytes have landed; what is unread waits
+  # in Envoy, which stops reading the client.
+  #
+  # All Strings are binary. What was read is kept for {#rewind}: 128 KiB in memory, more in an unlinked temporary file.
+  class Input
+    # The most bytes taken from Rust at once where the caller names no number.
+    CHUNK_BYTES = 65_536
+    # The same while looking for the end of a line.
+    LINE_BYTES = 1024
+    private_constant :LINE_BYTES
+
+    # @param request [Request] where the bytes come from
+    def initialize(request)
+      @request = request
+      @kept = Kept.new
+      @position = 0
+      @rewindable = true
+      @closed = false
+    end
+
+    # Reads like `IO#read`: waits until `length` bytes or the end of the body are there.
+    # @param length [Integer, nil] in bytes; nil: everything up to the end
+    # @param buffer [String, nil] takes the bytes instead of a new String
+    # @return [String, nil] nil at the end of the body if a length above 0 was given
+    # @raise [ArgumentError] if length is negative
+    # @raise [IOError] after {#close}
+    # @raise [ClientDisconnected] if the client left
+    def read(length = nil, buffer = nil)
+      check_open
+      check_length(length) if length
+      result = empty(buffer)
+      fill(result, length) unless length&.zero?
+      length&.positive? && result.empty? ? nil : result
+    end
+
+    # Reads what is there, at least a byte: waits only where nothing has landed.
+    # @param max [Integer] in bytes
+    # @param buffer [String, nil] takes the bytes instead of a new String
+    # @return [String]
+    # @raise [EOFError] at the end of the body
+    # @raise [ArgumentError] if max is negative
+    # @raise [IOError] after {#close}
+    # @raise [ClientDisconnected] if the client left
+    def readpartial(max, buffer = nil)
+      read_available(max, buffer) or raise EOFError, "end of file reached"
+    end
+
+    # The same as {#readpartial}, but nil at the end of the body.
+    # @param max [Integer] in bytes
+    # @param buffer [String, nil]
+    # @return [String, nil]
+    # @raise [ArgumentError] if max is negative
+    # @raise [IOError] after {#close}
+    # @raise [ClientDisconnected] if the client left
+    def read_available(max = CHUNK_BYTES, buffer = nil)
+      check_open
+      check_length(max)
+      return empty(buffer) if max.zero?
+
+      take(max, buffer && empty(buffer))
+    end
+
+    # Reads a line like `IO#gets`.
+    # @param separator [String, nil] nil: everything up to the end
+    # @param limit [Integer, nil] the most bytes to return
+    # @param chomp [Boolean] whether to leave the separator out
+    # @return [String, nil] nil at the end of the body
+    # @raise [IOError] after {#close}
+    # @raise [ClientDisconnected] if the client left
+    def gets(separator = "\n", limit = nil, chomp: false)
+      check_open
+      separator, limit = "\n", separator if separator.is_a?(Integer)
+      return empty(nil) if limit&.zero?
+      return rest(limit) if separator.nil?
+
+      line = read_line(separator.b, limit)
+      chomp && line ? line.chomp(separator) : line
+    end
+
+    # Yields the body as it lands, in pieces that need not be lines.
+    # @yieldparam chunk [String]
+    # @return [self, Enumerator] an Enumerator if no block is given
+    # @raise [IOError] after {#close}
+    # @raise [ClientDisconnected] if the client left
+    def each
+      return to_enum unless block_given?
+
+      while (chunk = read_available)
+        yield chunk
+      end
+      self
+    end
+
+    # Goes back to the first byte.
+    # @return [Integer] 0
+    # @raise [IOError] after {#close}, and once a streaming body has taken over
+    def rewind
+      check_open
+      raise IOError, "the input of a streaming body is not kept" unless @rewindable
+
+      @position = 0
+    end
+
+    # Says that the rest is not needed. A fiber that waits for input is woken and gets an IOError.
+    # @return [nil]
+    def close
+      return if @closed
+
+      @closed = true
+      @kept.close
+      @request.wake_readers
+      nil
+    end
+
+    # @return [Boolean]
+    def closed? = @closed
+
+    # Stops keeping what is read from now on: a connection that was upgraded may never end.
+    # @return [self]
+    def forget
+      @rewindable = false
+      self
+    end
+
+    private
+
+    def check_open
+      raise IOError, "not opened for reading" if @closed
+    end
+
+    def check_length(length)
+      raise ArgumentError, "negative length #{length} given" if length.negative?
+    end
+
+    def empty(buffer)
+      buffer ? buffer.clear.force_encoding(Encoding::BINARY) : String.new(encoding: Encoding::BINARY)
+    end
+
+    # Fills the empty result with length bytes, or with everything; the first piece lands in it without a copy.
+    def fill(result, length)
+      chunk = take(length || CHUNK_BYTES, result)
+      while chunk && result.bytesize != length
+        chunk = take(length ? length - result.bytesize : CHUNK_BYTES, nil)
+        result << chunk if chunk
+      end
+    end
+
+    # @return [String, nil] what is there: of what was kept, else of what has landed
+    def take(max, buffer)
+      return take_kept(max, buffer) if @position < @kept.bytesize
+
+      start_over unless @rewindable
+      chunk = land(max, buffer) or return
+      @kept << chunk
+      @position += chunk.bytesize
+      chunk
+    end
+
+    def take_kept(max, buffer)
+      chunk = @kept.read(@position, max)
+      @position += chunk.bytesize
+      buffer ? buffer.replace(chunk) : chunk
+    end
+
+    def start_over
+      @kept.clear
+      @position = 0
+    end
+
+    def land(max, buffer)
+      while (chunk = @request.read(max, buffer)) == false
+        @request.wait_for_input
+        check_open
+      end
+      chunk
+    end
+
+    def rest(limit)
+      return read(limit) if limit
+
+      all = read
+      all.empty? ? nil : all
+    end
+
+    def read_line(separator, limit)
+      line = empty(nil)
+      while (chunk = take(LINE_BYTES, nil))
+        from = [line.bytesize - separator.bytesize + 1, 0].max
+        line << chunk
+        index = line.byteindex(separator, from)
+        size = [index && (index + separator.bytesize), limit].compact.min
+        return cut(line, size) if size && size <= line.bytesize
+      end
+      line.empty? ? nil : line
+    end
+
+    # What was read beyond the line is read again: the last piece is always kept.
+    def cut(line, size)
+      @position -= line.bytesize - size
+      line.byteslice(0, size)
+    end
+
+    # The bytes that were read, in memory while they are few, else in an unlinked temporary file.
+    class Kept
+      # The most bytes held in memory.
+      MEMORY_BYTES = 131_072
+
+      # @return [Integer] how many bytes are kept
+      attr_reader :bytesize
+
+      def initialize
+        @bytesize = 0
+        @memory = nil
+        @file = nil
+      end
+
+      # @param chunk [String] appended
+      # @return [void]
+      def <<(chunk)
+        spill if @file.nil? && @bytesize + chunk.bytesize > MEMORY_BYTES
+        @file ? append(chunk) : (@memory ||= String.new(encoding: Encoding::BINARY)) << chunk
+        @bytesize += chunk.bytesize
+      end
+
+      # @param position [Integer] below {#bytesize}
+      # @param max [Integer] in bytes
+      # @return [String]
+      def read(position, max)
+        return @memory.byteslice(position, max) if @file.nil?
+
+        @file.pread([max, @bytesize - position].min, position)
+      end
+
+      # @return [void]
+      def clear
+        close
+        @bytesize = 0
+      end
+
+      # @return [void]
+      def close
+        @file&.close
+        @file = @memory = nil
+      end
+
+      private
+
+      def spill
+        @file = Tempfile.create("ruvoy-body", binmode: true)
+        File.unlink(@file.path)
+        append(@memory, 0) if @memory
+        @memory = nil
+      end
+
+      def append(chunk, offset = @bytesize)
+        written = 0
+        written += @file.pwrite(chunk.byteslice(written..), offset + written) while written < chunk.bytesize
+      end
+    end
+    private_constant :Kept
+
+    # The input of a request without a body: stateless, so that one serves all.
+    class Empty
+      # @return [String, nil] as {Input#read} at the end of a body
+      # @raise [ArgumentError] if length is negative
+      def read(length = nil, buffer = nil)
+        raise ArgumentError, "negative length #{length} given" if length&.negative?
+
+        buffer&.clear
+        return if length&.positive?
+
+        buffer || String.new(encoding: Encoding::BINARY)
+      end
+
+      # @raise [EOFError] always, but for 0 bytes
+      # @return [String]
+      def readpartial(max, buffer = nil)
+        read(max, buffer) or raise EOFError, "end of file reached"
+      end
+
+      # @return [String, nil] as {#read}
+      def read_available(max = CHUNK_BYTES, buffer = nil) = read(max, buffer)
+
+      # @return [nil]
+      def gets(*, **) = nil
+
+      # @return [self, Enumerator]
+      def each
+        block_given? ? self : to_enum
+      end
+
+      # @return [Integer] 0
+      def rewind = 0
+
+      # @return [nil]
+      def close = nil
+
+      # @return [Boolean] false
+      def closed? = false
+
+      # @return [self]
+      def forget = self
+    end
+
+    # Shared by all requests without a body.
+    EMPTY = Empty.new.freeze
+  end
+end

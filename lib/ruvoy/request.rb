@@ -1,0 +1,253 @@
+# frozen_string_literal: true
+
+# One request in flight as the Ruby half sees it: its ends towards Rust, its parked fibers, its outcome; owner thread only.
+
+require_relative "errors"
+
+module Ruvoy
+  # The state of one request, and the only object that makes calls for its id.
+  #
+  # Reading and writing park the calling fiber while Rust has no bytes or no room, and {#notify} wakes it.
+  # Applications meet this object as `env["rack.early_hints"]`.
+  class Request
+    # The bits of an event, as Rust sends them.
+    REQUEST = 1
+    INPUT = 2
+    WRITABLE = 4
+    CANCEL = 8
+
+    # Where the request's trailers appear once its body has ended, and where the application puts those of the response.
+    TRAILERS = "ruvoy.trailers"
+
+    HINTS = 103
+    private_constant :HINTS
+
+    # @return [Integer] the id that Rust knows it by
+    attr_reader :id
+    # @return [Hash, nil] Rack's environment, once it was built
+    attr_reader :env
+    # @return [Async::Task, nil] the task that serves it
+    attr_accessor :task
+    # @return [Input, nil] the request's body, if it has one
+    attr_accessor :input
+    # @return [Array, nil] status, headers and body of the application's response
+    attr_accessor :response
+    # @return [Object, nil] the response's body, while it is not closed
+    attr_accessor :unclosed
+
+    # What {Headers} found in the response's headers.
+    # @return [Integer, nil] the content length in bytes
+    attr_accessor :content_length
+    # @return [String, nil] the protocol that `rack.protocol` chose
+    attr_accessor :protocol
+    # @return [String, nil] the value of `upgrade`
+    attr_accessor :upgrade
+
+    # @param native [Module] Ruvoy::Native, or what has its methods
+    # @param headers [Headers]
+    # @param id [Integer]
+    def initialize(native, headers, id)
+      @native = native
+      @headers = headers
+      @id = id
+      @env = @task = @input = nil
+      @response = @unclosed = nil
+      @head = false
+      @content_length = @protocol = @upgrade = nil
+      @readers = @writers = nil
+      @request_trailers = nil
+      @state = :open
+      @cancelled = false
+    end
+
+    # @return [Hash] a fresh Rack environment
+    def build_env
+      @env = @native.env(@id)
+      @head = @env["REQUEST_METHOD"] == "HEAD"
+      @env
+    end
+
+    # @return [Boolean] whether the client wants no body; the application may change its env
+    def head? = @head
+
+    # @return [Boolean] whether a request body is expected
+    def body? = @native.body?(@id)
+
+    # @return [Boolean] whether the client left before the request was over
+    def cancelled? = @cancelled
+
+    # @return [Boolean] whether the response's head is out, so that no other response can be sent
+    def started? = @state != :open
+
+    # @return [Boolean] whether the response is complete or was reset
+    def finished? = @state == :finished || @state == :concluded
+
+    # Wakes the fibers that wait for what has happened, or interrupts the request's own.
+    # @param bits [Integer] INPUT, WRITABLE and CANCEL combined
+    # @return [void]
+    def notify(bits)
+      return cancel if bits.anybits?(CANCEL)
+
+      wake_readers if bits.anybits?(INPUT)
+      wake_writers if bits.anybits?(WRITABLE)
+    end
+
+    # @!group The request's body
+
+    # @param max [Integer] the most bytes to return, 1 or more
+    # @param buffer [String, nil] takes the bytes instead of a new String
+    # @return [String, false, nil] what has landed; false: nothing yet; nil: the body has ended
+    # @raise [ClientDisconnected] if the client left
+    def read(max, buffer = nil)
+      chunk = @native.read(@id, max, buffer)
+      note_trailers if chunk.nil?
+      chunk
+    end
+
+    # Parks the calling fiber until there is something to read, or {#wake_readers}.
+    # @return [void]
+    def wait_for_input
+      park(@readers ||= [])
+    end
+
+    # Makes every fiber that waits for input look again.
+    # @return [void]
+    def wake_readers
+      waiting = @readers
+      @readers = nil
+      resume(waiting) if waiting
+    end
+
+    # @!endgroup
+    # @!group The response
+
+    # Sends 103 Early Hints. Ignored once the response has begun, and for HTTP/1.0 clients, which know no 1xx.
+    # @param headers [Hash] as of a response
+    # @return [nil]
+    # @raise [ContractError] if a header is invalid
+    def call(headers)
+      fields = @headers.flatten(headers)
+      return if started? || @env["SERVER_PROTOCOL"] == "HTTP/1.0"
+
+      @native.informational(@id, HINTS, fields)
+      nil
+    end
+
+    # Sends a complete response.
+    # @return [void]
+    def respond(status, fields, body)
+      @state = :finished
+      @native.respond(@id, status, fields, body)
+    end
+
+    # Sends the head of a response whose body follows.
+    # @return [void]
+    def start(status, fields)
+      @state = :started
+      @native.start(@id, status, fields)
+    end
+
+    # Sends a piece of the body; parks the calling fiber while the client is too slow to take it.
+    # @param string [String]
+    # @return [void]
+    # @raise [ClientDisconnected] if the client left
+    def write(string)
+      offset = 0
+      while offset < string.bytesize
+        taken = @native.write(@id, string, offset)
+        taken.zero? ? park(@writers ||= []) : offset += taken
+      end
+    end
+
+    # Sends the beginning of a file without reading it into Ruby; parks as {#write} does.
+    # @param file [File] open for reading
+    # @param length [Integer] how many bytes
+    # @return [void]
+    # @raise [ContractError] if the file has become shorter
+    # @raise [ClientDisconnected] if the client left
+    def write_file(file, length)
+      offset = 0
+      while offset < length
+        taken = @native.write_file(@id, file.fileno, offset, length - offset)
+        raise ContractError, "the file ended after #{offset} of #{length} bytes" if taken.negative?
+
+        taken.zero? ? park(@writers ||= []) : offset += taken
+      end
+    end
+
+    # Ends the response, with the application's trailers if it set any.
+    # @return [void]
+    # @raise [ContractError] if a trailer is invalid
+    def finish
+      return if finished?
+
+      trailers = trailers? ? @headers.flatten(@env[TRAILERS]) : nil
+      @state = :finished
+      @native.finish(@id, trailers)
+    end
+
+    # Breaks the stream off: the client sees an error.
+    # @return [void]
+    def reset
+      @state = :finished
+      @native.reset(@id)
+    end
+
+    # @return [Boolean] whether the application set trailers for the response
+    def trailers?
+      trailers = @env[TRAILERS]
+      !trailers.nil? && !trailers.equal?(@request_trailers)
+    end
+
+    # @!endgroup
+
+    # From here on only cleaning up is left, which a client that leaves does not interrupt.
+    # @return [void]
+    def conclude
+      @state = :concluded
+    end
+
+    # The last call of all: Rust forgets the id.
+    # @return [void]
+    def release
+      @native.release(@id)
+    end
+
+    private
+
+    # Interrupts the request's fiber at once, wherever it waits.
+    def cancel
+      return if @cancelled || @state == :concluded
+
+      @cancelled = true
+      @task&.cancel
+    end
+
+    def wake_writers
+      waiting = @writers
+      @writers = nil
+      resume(waiting) if waiting
+    end
+
+    # A woken fiber that must wait again does so in a new list; one that was interrupted meanwhile has left this one.
+    def resume(waiting)
+      while (fiber = waiting.shift)
+        Fiber.scheduler.resume(fiber)
+      end
+    end
+
+    def park(waiting)
+      waiting << Fiber.current
+      Fiber.scheduler.transfer
+    ensure
+      waiting.delete(Fiber.current)
+    end
+
+    def note_trailers
+      return if @request_trailers || @env.frozen?
+
+      @request_trailers = @native.request_trailers(@id)&.freeze
+      @env[TRAILERS] ||= @request_trailers if @request_trailers
+    end
+  end
+end

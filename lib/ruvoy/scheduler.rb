@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+# The Async scheduler of the owner thread, driven from its root fiber by the {Server}'s loop.
+
+require "async"
+
+module Ruvoy
+  # An Async::Scheduler on whose root fiber tasks are started and fibers woken: they get control at once, by a plain
+  # transfer. Async itself would put the root fiber into its ready queue each time, though it is the loop anyway.
+  class Scheduler < Async::Scheduler
+    # How long {#shut_down} waits for each turn of the loop.
+    TURN_SECONDS = 0.05
+    private_constant :TURN_SECONDS
+
+    def initialize(...)
+      super
+      @root = Fiber.current
+      @abandoned = false
+    end
+
+    # @param fiber [Fiber] gets control until it waits
+    # @return [void]
+    def resume(fiber, *)
+      Fiber.current.equal?(@root) ? fiber.transfer(*) : super
+    end
+
+    # Stops every task; gives up on those that do not end.
+    # @param seconds [Float] how long they may take
+    # @return [Boolean] whether all ended
+    def shut_down(seconds)
+      deadline = Async::Clock.now + seconds
+      run_once!(TURN_SECONDS) until terminate || Async::Clock.now > deadline
+      return @abandoned = true unless children.nil? || children.empty?
+
+      close
+      false
+    end
+
+    # Ruby calls this when the thread ends. Async would run on until the last task ended by itself.
+    # @return [void]
+    def scheduler_close(*)
+      shut_down(0) unless @abandoned || closed?
+    end
+  end
+end

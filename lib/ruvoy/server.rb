@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+# The owner loop: takes events from Rust and runs a fiber per request, on the one thread that holds Ruby.
+
+require "async"
+require "rack"
+require_relative "adapter"
+require_relative "failure"
+require_relative "request"
+require_relative "scheduler"
+
+module Ruvoy
+  # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started, and each
+  # waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, and only after Rust agreed.
+  class Server
+    # Under load other fibers have a turn after this many batches.
+    BATCHES_A_TURN = 8
+    # So many exceptions in a row, with no turn between them that succeeds, mean that the loop itself is broken.
+    MAX_FAILURES = 100
+    # How long tasks that the application left behind may take to unwind at the end.
+    CLOSE_SECONDS = 1.0
+    private_constant :BATCHES_A_TURN, :MAX_FAILURES, :CLOSE_SECONDS
+
+    # Loads the application.
+    # @param native [Module] Ruvoy::Native, or what has its methods
+    # @param rackup [String] path of the rackup
+    # @return [Server]
+    # @raise [Exception] whatever the rackup raises, SyntaxError, LoadError and SystemExit among it
+    def self.boot(native, rackup)
+      new(native, Rack::Builder.parse_file(rackup))
+    end
+
+    # @param native [Module] Ruvoy::Native, or what has its methods
+    # @param app [#call] the Rack application
+    def initialize(native, app)
+      @native = native
+      @adapter = Adapter.new(app, native)
+      @failure = Failure.new(native)
+      @requests = {}
+      @serve = method(:serve).to_proc
+      @stopping = false
+      @failures = 0
+      @batches = 0
+    end
+
+    # Serves until the stop event has come and the requests in flight are done. Blocks the calling thread, which becomes the
+    # owner of everything; must be called from its root fiber.
+    # @return [nil]
+    # @raise [Exception] if the loop itself broke
+    def run
+      open
+      turn until @stopping && @requests.empty?
+      nil
+    ensure
+      close
+    end
+
+    private
+
+    def open
+      forget_fiber_storage
+      @scheduler = Scheduler.new
+      Fiber.set_scheduler(@scheduler)
+      @wakeup = IO.for_fd(@native.wakeup_fd, autoclose: false)
+      @watcher = Async::Task.new(@scheduler, annotation: "wakeup") { watch }
+      @watcher.run
+    end
+
+    # What the rackup put into the root fiber's storage would be inherited by every request.
+    def forget_fiber_storage
+      experimental = Warning[:experimental]
+      Warning[:experimental] = false
+      Fiber.current.storage = nil
+    ensure
+      Warning[:experimental] = experimental
+    end
+
+    # Makes the scheduler's sleep end when Rust signals; {Native.take} clears the signal. Waiting anew while it is being woken
+    # leaves the descriptor registered, so that a wakeup costs no epoll_ctl.
+    def watch
+      @scheduler.io_wait(@wakeup, IO::READABLE) while true
+    end
+
+    def turn
+      if @native.take.positive?
+        drain
+        @scheduler.run_once(0) if ((@batches += 1) % BATCHES_A_TURN).zero?
+      elsif @native.arm
+        @scheduler.run_once
+      end
+      @failures = 0
+    rescue Exception => e # rubocop:disable Lint/RescueException -- a fiber that dies of one hands it to the root fiber
+      survive(e)
+    end
+
+    def drain
+      while (event = @native.next_event)
+        event.zero? ? @stopping = true : dispatch(event >> 8, event & 0xff)
+      end
+    end
+
+    def dispatch(id, bits)
+      start(id) if bits.anybits?(Request::REQUEST)
+      @requests[id]&.notify(bits)
+    end
+
+    def start(id)
+      request = @requests[id] = @adapter.request(id)
+      request.task = task = Async::Task.new(@scheduler, &@serve)
+      task.run(request)
+    rescue Exception => e # rubocop:disable Lint/RescueException -- no fiber could be had, or another one died meanwhile
+      raise if request.nil? || request.env || request.finished?
+
+      @adapter.refuse(request, e)
+      release(request)
+    end
+
+    # The body of each request's task.
+    def serve(_task, request)
+      @adapter.serve(request)
+    ensure
+      release(request)
+    end
+
+    def release(request)
+      @requests.delete(request.id)
+      request.release
+    end
+
+    def survive(error)
+      @failures += 1
+      raise error if @failures > MAX_FAILURES
+
+      @failure.report(error, "a fiber of the application ended with an exception")
+    end
+
+    def close
+      return if @scheduler.nil?
+
+      @scheduler.shut_down(CLOSE_SECONDS)
+      Fiber.set_scheduler(nil)
+    rescue StandardError => e
+      @failure.report(e, "closing the scheduler failed")
+    end
+  end
+end
