@@ -8,8 +8,8 @@ Gem::Specification.new do |spec|
   spec.name = "ruvoy"
   spec.version = Ruvoy::VERSION
   spec.summary = "A Ruby application runtime inside Envoy"
-  spec.description = "Envoy carries HTTP, Ruby carries Rack: a dynamic module embeds CRuby in a stock Envoy and serves " \
-                     "a Rack application with a fiber per request."
+  spec.description = "Envoy carries HTTP, Ruby carries Rack: a dynamic module embeds CRuby in a stock Envoy " \
+                     "and serves a Rack application with a fiber per request."
   spec.authors = ["The Ruvoy authors"]
   spec.license = "Apache-2.0"
 
@@ -17,7 +17,8 @@ Gem::Specification.new do |spec|
   spec.metadata = { "rubygems_mfa_required" => "true", "cargo_crate_name" => "ruvoy" }
 
   spec.files = Dir.chdir(__dir__) do
-    Dir["lib/**/*.rb", "exe/*", "sig/**/*.rbs", "ext/**/*.{rs,rb,toml}", "Cargo.{toml,lock}", "{README,CHANGELOG}.md", "LICENSE"]
+    Dir["lib/**/*.rb", "exe/*", "sig/**/*.rbs", "ext/**/*.{rs,rb,toml}", "Cargo.{toml,lock}",
+        "{README,CHANGELOG}.md", "LICENSE"]
   end
   spec.bindir = "exe"
   spec.executables = ["ruvoy"]
