@@ -8,7 +8,7 @@ require "rb_sys/mkmf"
 abi = RbConfig::CONFIG.fetch("ruby_version")[/\A\d+\.\d+/]
 
 if RbConfig::CONFIG["ENABLE_SHARED"] != "yes"
-  abort "ruvoy: this Ruby has no shared libruby (#{RbConfig.ruby}); install one that was configured with --enable-shared"
+  abort "ruvoy: this Ruby has no shared libruby (#{RbConfig.ruby}); it takes one built with --enable-shared"
 end
 
 create_rust_makefile("ruvoy/#{abi}/ruvoy_fiber") { |builder| builder.profile = :release }
