@@ -655,8 +655,4 @@ imports! {
         name: ModuleBuf,
         value: *mut u64,
     ) -> bool;
-    fn envoy_dynamic_module_callback_bootstrap_extension_admin_set_response(
-        config: Bootstrap,
-        body: ModuleBuf,
-    );
 }

@@ -3,8 +3,8 @@
 
 use crate::abi::{self, envoy_dynamic_module_type_metrics_result as MetricsResult};
 use crate::{
-    EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId,
-    EnvoyHistogramId, EnvoyHistogramVecId,
+    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
+    EnvoyHistogramVecId,
 };
 use std::os::raw::c_void;
 use std::time::Duration;
@@ -30,17 +30,6 @@ pub trait BootstrapExtensionConfig: Send + Sync {
         &self,
         _envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig,
         _timer: &dyn EnvoyBootstrapExtensionTimer,
-    ) {
-    }
-
-    /// A callout ended.
-    fn on_http_callout_done(
-        &self,
-        _envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig,
-        _callout_id: u64,
-        _result: abi::envoy_dynamic_module_type_http_callout_result,
-        _response_headers: Option<&[(EnvoyBuffer, EnvoyBuffer)]>,
-        _response_body: Option<&[EnvoyBuffer]>,
     ) {
     }
 }

@@ -1,7 +1,7 @@
 //! Envoy's side of one stream, over the C ABI. Every call checks first that there still is a stream.
 
 use super::stream::{Response, Stream};
-use super::{EnvoyHttpFilter, EnvoyHttpFilterScheduler, EnvoySpan};
+use super::{record_metric, EnvoyHttpFilter, EnvoyHttpFilterScheduler, EnvoySpan};
 use crate::abi::{
     self, envoy_dynamic_module_type_attribute_id as AttributeId,
     envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
@@ -12,7 +12,7 @@ use crate::abi::{
     envoy_dynamic_module_type_metadata_source as MetadataSource,
     envoy_dynamic_module_type_metrics_result as MetricsResult, module_buffer,
 };
-use crate::convert::{bytes, filled, text, with_headers, with_texts};
+use crate::convert::{bytes, filled, text, with_headers};
 use crate::{
     EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId,
     EnvoyHistogramId, EnvoyHistogramVecId, EnvoyMutBuffer,
@@ -880,12 +880,8 @@ impl EnvoyHttpFilterImpl {
         labels: &[&str],
         value: u64,
     ) -> Result<(), MetricsResult> {
-        let envoy = self.stream().recorder();
-        let result = with_texts(labels, |labels, size| {
-            // SAFETY: Envoy's filter exists to the end of the hook, see `Stream::recorder`.
-            unsafe { record(envoy, id, labels, size, value) }
-        });
-        MetricsResult::from_number(result).into()
+        // SAFETY: Envoy's filter exists to the end of the hook, see `Stream::recorder`.
+        unsafe { record_metric(record, self.stream().recorder(), (id, value), labels) }
     }
 }
 

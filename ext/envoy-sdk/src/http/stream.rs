@@ -42,6 +42,27 @@ pub(crate) enum OnPanic {
     Log,
 }
 
+/// How a hook went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome<R> {
+    /// The method answered.
+    Done(R),
+    /// There is no filter to call any more: it panicked earlier.
+    Skipped,
+    /// The method panicked.
+    Panicked,
+}
+
+impl<R> Outcome<R> {
+    /// The method's answer, or `other` without one.
+    pub(crate) fn or(self, other: R) -> R {
+        match self {
+            Self::Done(answer) => answer,
+            Self::Skipped | Self::Panicked => other,
+        }
+    }
+}
+
 /// A hook that fired while a method of the filter was running.
 pub(crate) enum Deferred {
     RequestHeaders { end_of_stream: bool },
@@ -141,6 +162,11 @@ impl Stream {
         self.response.set(response);
     }
 
+    /// Whether the stream is complete.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete.get()
+    }
+
     /// Puts `event` off until the running method has returned.
     pub(crate) fn defer(&self, event: Deferred) {
         if !self.poisoned.get() {
@@ -155,8 +181,7 @@ impl Stream {
     }
 
     /// Runs a hook that did not come from inside a method: the method `body`, then whatever was put
-    /// off meanwhile, then the destruction if it was asked for. `None` if there was no method to
-    /// run or it panicked.
+    /// off meanwhile, then the destruction if it was asked for.
     ///
     /// # Safety
     ///
@@ -167,7 +192,7 @@ impl Stream {
         hook: &str,
         on_panic: OnPanic,
         body: impl FnOnce(&mut dyn HttpFilter<EnvoyHttpFilterImpl>, &mut EnvoyHttpFilterImpl) -> R,
-    ) -> Option<R> {
+    ) -> Outcome<R> {
         // SAFETY: the holder lives until `free` below.
         let stream = unsafe { &*this };
         stream.busy.set(true);
@@ -217,22 +242,25 @@ impl Stream {
         hook: &str,
         on_panic: OnPanic,
         body: impl FnOnce(&mut dyn HttpFilter<EnvoyHttpFilterImpl>, &mut EnvoyHttpFilterImpl) -> R,
-    ) -> Option<R> {
-        if !self.poisoned.get() {
-            // SAFETY: `busy` keeps every other hook away from the filter, so this is the only
-            // reference to it until `body` has returned.
-            let filter = unsafe { &mut *self.filter.get() };
-            let filter = filter.as_mut()?;
-            let mut envoy_filter = EnvoyHttpFilterImpl::new(NonNull::from(self));
-            let result = caught(hook, || body(filter.as_mut(), &mut envoy_filter));
-            if result.is_some() {
-                return result;
+    ) -> Outcome<R> {
+        // SAFETY: `busy` keeps every other hook away from the filter, so this is the only reference
+        // to it until `body` has returned.
+        let filter = unsafe { &mut *self.filter.get() };
+        let Some(filter) = filter.as_mut().filter(|_| !self.poisoned.get()) else {
+            // A stream whose filter could not even be made has not been answered yet.
+            if on_panic == OnPanic::Respond {
+                self.fail(on_panic);
             }
-            self.poisoned.set(true);
-            self.deferred.borrow_mut().clear();
+            return Outcome::Skipped;
+        };
+        let mut envoy_filter = EnvoyHttpFilterImpl::new(NonNull::from(self));
+        if let Some(answer) = caught(hook, || body(filter.as_mut(), &mut envoy_filter)) {
+            return Outcome::Done(answer);
         }
+        self.poisoned.set(true);
+        self.deferred.borrow_mut().clear();
         self.fail(on_panic);
-        None
+        Outcome::Panicked
     }
 
     // Ends the stream of a filter that panicked, once.
