@@ -1,0 +1,53 @@
+//! From a stream's mailbox to Envoy's response.
+
+use envoy_proxy_dynamic_modules_rust_sdk::{
+    EnvoyHttpFilter, abi::envoy_dynamic_module_type_http_filter_stream_reset_reason as ResetReason,
+};
+
+use crate::exchange::{Command, Fields, Head};
+
+/// Carries out one command; returns whether it ended the response.
+pub fn carry_out<EHF: EnvoyHttpFilter>(command: &Command, envoy: &mut EHF) -> bool {
+    match command {
+        Command::Informational(head) | Command::Head(head) => {
+            send_head(head, false, envoy);
+            false
+        }
+        Command::Complete(head, body) => {
+            send_head(head, body.is_empty(), envoy);
+            if !body.is_empty() {
+                envoy.send_response_data(body, true);
+            }
+            true
+        }
+        Command::Data(bytes) => {
+            envoy.send_response_data(bytes, false);
+            false
+        }
+        Command::End(trailers) => {
+            if trailers.is_empty() {
+                envoy.send_response_data(b"", true);
+            } else {
+                envoy.send_response_trailers(&pairs(trailers, None));
+            }
+            true
+        }
+        Command::Reset => {
+            envoy.reset_stream(ResetReason::LocalReset, "ruvoy_response_failed");
+            true
+        }
+    }
+}
+
+fn send_head<EHF: EnvoyHttpFilter>(head: &Head, end_stream: bool, envoy: &mut EHF) {
+    let status = head.status.to_string();
+    envoy.send_response_headers(&pairs(&head.fields, Some(&status)), end_stream);
+}
+
+/// The fields as the SDK takes them. Names were checked to be tokens, which are ASCII.
+fn pairs<'a>(fields: &'a Fields, status: Option<&'a str>) -> Vec<(&'a str, &'a [u8])> {
+    let mut pairs = Vec::with_capacity(fields.len() + 1);
+    pairs.extend(status.map(|status| (":status", status.as_bytes())));
+    pairs.extend(fields.iter().filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value))));
+    pairs
+}

@@ -1,0 +1,215 @@
+//! The terminal HTTP filter: one stream's callbacks, on its worker.
+
+use envoy_proxy_dynamic_modules_rust_sdk::{
+    EnvoyHttpFilter, EnvoyHttpFilterScheduler, HttpFilter,
+    abi::{
+        envoy_dynamic_module_type_http_filter_stream_reset_reason as ResetReason,
+        envoy_dynamic_module_type_on_http_filter_request_body_status as BodyStatus,
+        envoy_dynamic_module_type_on_http_filter_request_headers_status as HeadersStatus,
+        envoy_dynamic_module_type_on_http_filter_request_trailers_status as TrailersStatus,
+    },
+};
+
+use super::{
+    bell::{BELL, Bell},
+    egress, ingress,
+    local_reply::{self, LocalReply},
+};
+use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream};
+
+/// One stream.
+pub struct RackFilter {
+    exchange: Arc<Exchange>,
+    limits: Limits,
+    /// The shared state, from admission until the stream ends.
+    stream: Option<Arc<Stream>>,
+    bell: Bell,
+    upload: Upload,
+    /// How often the client's connection is above its high watermark.
+    above_watermark: u32,
+}
+
+/// How far the request body has come.
+#[derive(Default)]
+struct Upload {
+    received: u64,
+    /// Envoy has the whole body.
+    ended: bool,
+    /// Envoy holds a part of it for us.
+    held_by_envoy: bool,
+    trailers: Option<Fields>,
+}
+
+/// Commits to a stream's worker.
+struct Scheduler<S>(S);
+
+impl<S: EnvoyHttpFilterScheduler> Commit for Scheduler<S> {
+    fn commit(&self, event: u64) {
+        self.0.commit(event);
+    }
+}
+
+impl RackFilter {
+    /// A filter whose request is not known yet.
+    pub fn new(exchange: Arc<Exchange>, limits: Limits) -> Self {
+        let bell = Bell::default();
+        Self { exchange, limits, stream: None, bell, upload: Upload::default(), above_watermark: 0 }
+    }
+
+    /// Admits the request and hands it over; the error is the answer to a request that is not admitted.
+    fn admit<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, has_body: bool) -> Result<(), LocalReply> {
+        let admission = self.exchange.admit(&self.limits)?;
+        if let Some(limit) = self.limits.request_body_bytes
+            && ingress::content_length(envoy).is_some_and(|length| length > limit)
+        {
+            return Err(local_reply::BODY_TOO_LARGE);
+        }
+        let request = ingress::request(envoy, has_body)?;
+        let scheduler = Box::new(Scheduler(envoy.new_scheduler()));
+        let stream = Stream::new(admission, self.limits, request, scheduler);
+        let notice = stream.submit().map_err(|_| local_reply::GONE)?;
+        self.bell.ring_soon(notice, &stream);
+        self.stream = Some(stream);
+        Ok(())
+    }
+
+    /// Lands what was just received, as far as there is room and nothing older waits in Envoy.
+    fn receive<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
+        let size = envoy.get_received_request_body_size();
+        if size == 0 {
+            return;
+        }
+        let room = if self.upload.held_by_envoy { 0 } else { stream.input_room().min(size) };
+        let chunk = match envoy.get_received_request_body() {
+            Some(slices) if room > 0 => ingress::copy(&slices, room),
+            _ => Vec::new(),
+        };
+        envoy.drain_received_request_body(chunk.len());
+        // What is left joins the body that Envoy holds when this hook returns.
+        self.upload.held_by_envoy = chunk.len() < size;
+        let notice = stream.land(chunk, self.upload.held_by_envoy);
+        self.bell.ring_soon(notice, stream);
+    }
+
+    /// Lands what Envoy holds, as far as there is room.
+    fn pull<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
+        let size = envoy.get_buffered_request_body_size();
+        let room = stream.input_room().min(size);
+        let chunk = match envoy.get_buffered_request_body() {
+            Some(slices) if room > 0 => ingress::copy(&slices, room),
+            _ => Vec::new(),
+        };
+        if !chunk.is_empty() {
+            envoy.drain_buffered_request_body(chunk.len());
+        }
+        self.upload.held_by_envoy = chunk.len() < size;
+        let notice = stream.land(chunk, self.upload.held_by_envoy);
+        self.bell.ring_soon(notice, stream);
+        self.land_end(stream);
+    }
+
+    fn land_end(&mut self, stream: &Arc<Stream>) {
+        if self.upload.ended && !self.upload.held_by_envoy {
+            let notice = stream.land_end(self.upload.trailers.take());
+            self.bell.ring_soon(notice, stream);
+        }
+    }
+
+    /// Answers a body that turned out too large, or resets the stream if a response is under way.
+    fn refuse_body<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
+        let progress = stream.progress();
+        self.close();
+        if progress == Progress::Nothing {
+            local_reply::BODY_TOO_LARGE.send(envoy);
+        } else {
+            envoy.reset_stream(ResetReason::LocalReset, "ruvoy_body_too_large");
+        }
+    }
+
+    /// Carries out what the owner thread has sent.
+    fn open_mailbox<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
+        if stream.open_mailbox() {
+            self.pull(envoy, stream);
+        }
+        while let Some(command) = stream.next_command(self.above_watermark > 0) {
+            if egress::carry_out(&command, envoy) {
+                return self.close();
+            }
+        }
+        let notice = stream.close_mailbox();
+        self.bell.ring_soon(notice, stream);
+    }
+
+    /// Lets go of the shared state; an unfinished request is cancelled.
+    fn close(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            if stream.close() == Notice::Ring {
+                stream.exchange().ring();
+            }
+            // Events of an ended stream are not delivered.
+            self.bell.ring(&stream);
+        }
+    }
+}
+
+impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
+    fn on_request_headers(&mut self, envoy_filter: &mut EHF, end_of_stream: bool) -> HeadersStatus {
+        if let Err(reply) = self.admit(envoy_filter, !end_of_stream) {
+            reply.send(envoy_filter);
+        }
+        HeadersStatus::StopIteration
+    }
+
+    fn on_request_body(&mut self, envoy_filter: &mut EHF, end_of_stream: bool) -> BodyStatus {
+        // A request that was answered already.
+        let Some(stream) = self.stream.clone() else { return BodyStatus::StopIterationNoBuffer };
+        self.upload.received += envoy_filter.get_received_request_body_size() as u64;
+        self.upload.ended |= end_of_stream;
+        if self.limits.request_body_bytes.is_some_and(|limit| self.upload.received > limit) {
+            self.refuse_body(envoy_filter, &stream);
+            return BodyStatus::StopIterationNoBuffer;
+        }
+        self.receive(envoy_filter, &stream);
+        self.land_end(&stream);
+        BodyStatus::StopIterationAndWatermark
+    }
+
+    fn on_request_trailers(&mut self, envoy_filter: &mut EHF) -> TrailersStatus {
+        if let Some(stream) = self.stream.clone() {
+            self.upload.ended = true;
+            self.upload.trailers = Some(ingress::trailers(&envoy_filter.get_request_trailers()));
+            self.land_end(&stream);
+        }
+        TrailersStatus::StopIteration
+    }
+
+    fn on_scheduled(&mut self, envoy_filter: &mut EHF, event_id: u64) {
+        let Some(stream) = self.stream.clone() else { return };
+        match event_id {
+            MAIL => self.open_mailbox(envoy_filter, &stream),
+            BELL => self.bell.ring(&stream),
+            _ => {}
+        }
+    }
+
+    fn on_downstream_above_write_buffer_high_watermark(&mut self, _envoy_filter: &mut EHF) {
+        self.above_watermark += 1;
+    }
+
+    fn on_downstream_below_write_buffer_low_watermark(&mut self, envoy_filter: &mut EHF) {
+        self.above_watermark = self.above_watermark.saturating_sub(1);
+        if let (0, Some(stream)) = (self.above_watermark, self.stream.clone()) {
+            self.open_mailbox(envoy_filter, &stream);
+        }
+    }
+
+    fn on_stream_complete(&mut self, _envoy_filter: &mut EHF) {
+        self.close();
+    }
+}
+
+impl Drop for RackFilter {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

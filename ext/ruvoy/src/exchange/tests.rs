@@ -1,0 +1,396 @@
+//! Tests of the exchange as a whole: by hand, and under loom for what threads share.
+
+use super::{
+    sync::{AtomicUsize, Ordering},
+    *,
+};
+
+const LIMITS: Limits =
+    Limits { requests: 2, request_body_bytes: None, buffer_bytes: 20_000, total_buffer_bytes: 100_000 };
+
+/// Counts how often it was used, as a wakeup and as a commit.
+#[derive(Clone)]
+struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    fn new() -> Self {
+        Self(Arc::new(AtomicUsize::new(0)))
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wakeup for Counter {
+    fn wake(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Commit for Counter {
+    fn commit(&self, _event: u64) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn head() -> Head {
+    Head { status: 200, fields: Fields::default() }
+}
+
+/// An admitted stream whose request has a body, and what counts its commits.
+fn stream(exchange: &Arc<Exchange>) -> (Arc<Stream>, Counter) {
+    let commits = Counter::new();
+    let request = Request { method: b"POST".to_vec(), has_body: true, ..Request::default() };
+    let admission = exchange.admit(&LIMITS).expect("room");
+    (Stream::new(admission, LIMITS, request, Box::new(commits.clone())), commits)
+}
+
+#[cfg(not(loom))]
+mod by_hand {
+    use super::*;
+
+    struct World {
+        wakeups: Counter,
+        exchange: Arc<Exchange>,
+        owner: Owner,
+    }
+
+    fn world() -> World {
+        let wakeups = Counter::new();
+        let exchange = Exchange::new(Box::new(wakeups.clone()));
+        let owner = Owner::new(Arc::clone(&exchange));
+        World { wakeups, exchange, owner }
+    }
+
+    impl World {
+        /// A stream that the owner serves, and its id.
+        fn served(&mut self) -> (Arc<Stream>, u64, Counter) {
+            let (stream, commits) = stream(&self.exchange);
+            let _ = stream.submit().expect("taken");
+            self.owner.take();
+            match self.owner.next_event() {
+                Some(Event::Request(id)) => (stream, id, commits),
+                other => panic!("no request but {other:?}"),
+            }
+        }
+
+        fn events(&mut self) -> Vec<(u64, u32)> {
+            self.owner.take();
+            let mut events = Vec::new();
+            while let Some(Event::Stream(id, bits)) = self.owner.next_event() {
+                events.push((id, bits));
+            }
+            events
+        }
+    }
+
+    #[test]
+    fn admission_is_bounded_and_counted_out_once() {
+        let mut world = world();
+        let (first, id, _) = world.served();
+        let (second, _) = stream(&world.exchange);
+        assert_eq!(world.exchange.admit(&LIMITS).err(), Some(Refusal::Overloaded));
+        world.owner.release(id);
+        world.owner.release(id);
+        drop(first);
+        assert_eq!(world.exchange.inflight(), 1);
+        drop(second);
+        assert_eq!(world.exchange.inflight(), 0);
+    }
+
+    #[test]
+    fn draining_admits_no_more_and_tells_when_the_last_stream_has_ended() {
+        let mut world = world();
+        let drained = Counter::new();
+        let (stream, id, _) = world.served();
+        let told = drained.clone();
+        world.exchange.drain_then(Box::new(move || told.wake()));
+        assert_eq!(world.exchange.admit(&LIMITS).err(), Some(Refusal::ShuttingDown));
+        world.owner.release(id);
+        assert_eq!(drained.count(), 0, "the worker still holds it");
+        drop(stream);
+        assert_eq!(world.events(), [], "the batch holds no reference either");
+        assert_eq!(drained.count(), 1);
+        let told = drained.clone();
+        world.exchange.drain_then(Box::new(move || told.wake()));
+        assert_eq!(drained.count(), 2, "nothing to wait for");
+    }
+
+    #[test]
+    fn a_request_that_ended_in_the_queue_is_counted_out_and_not_served() {
+        let mut world = world();
+        let (stream, _) = stream(&world.exchange);
+        let _ = stream.submit().expect("taken");
+        let _ = stream.close();
+        assert_eq!(world.owner.take(), 1);
+        assert!(world.owner.next_event().is_none());
+        assert_eq!(world.exchange.inflight(), 0);
+    }
+
+    #[test]
+    fn only_an_idle_owner_is_rung_and_once() {
+        let mut world = world();
+        let (first, _) = stream(&world.exchange);
+        assert_eq!(first.submit(), Ok(Notice::None), "the owner is awake");
+        assert!(!world.owner.arm(), "something has arrived");
+        world.owner.take();
+        assert!(world.owner.next_event().is_some());
+        assert!(world.owner.arm());
+        let (second, _) = stream(&world.exchange);
+        assert_eq!(second.submit(), Ok(Notice::Ring));
+        world.exchange.ring();
+        world.exchange.ring();
+        assert_eq!(world.wakeups.count(), 1);
+    }
+
+    #[test]
+    fn ids_are_not_soon_used_again() {
+        let mut world = world();
+        let (_, first, _) = world.served();
+        world.owner.release(first);
+        let (_, second, _) = world.served();
+        assert_ne!(first, second);
+        assert!(world.owner.stream(first).is_none());
+        assert!(world.owner.stream(second).is_some());
+    }
+
+    #[test]
+    fn a_body_is_read_as_it_lands_and_a_waiting_reader_is_told() {
+        let mut world = world();
+        let (stream, id, commits) = world.served();
+        let _ = stream.land(b"abc".to_vec(), false);
+        assert_eq!(world.events(), [], "nobody waits");
+        assert_eq!(stream.read(10), Read::Data(b"abc".to_vec()));
+        assert_eq!(stream.read(10), Read::Pending);
+        let _ = stream.land(b"d".to_vec(), true);
+        assert_eq!(world.events(), [(id, event::INPUT)]);
+        assert_eq!(commits.count(), 0);
+        assert_eq!(stream.read(10), Read::Data(b"d".to_vec()));
+        assert_eq!(commits.count(), 1, "Envoy holds more, so it is pulled");
+        assert!(stream.open_mailbox());
+        let _ = stream.land(Vec::new(), false);
+        assert_eq!(stream.read(10), Read::Pending);
+        let _ = stream.land_end(Some([(&b"a"[..], &b"b"[..])].into_iter().collect()));
+        assert_eq!(world.events(), [(id, event::INPUT)]);
+        assert_eq!(stream.read(10), Read::End);
+        assert_eq!(stream.trailers().map(|trailers| trailers.len()), Some(1));
+    }
+
+    #[test]
+    fn a_body_has_room_for_its_limit() {
+        let mut world = world();
+        let (stream, _, _) = world.served();
+        assert_eq!(stream.input_room(), LIMITS.buffer_bytes);
+        let _ = stream.land(vec![0; LIMITS.buffer_bytes], true);
+        assert_eq!(stream.input_room(), 0);
+        assert_eq!(world.exchange.budget.held(), LIMITS.buffer_bytes);
+        let _ = stream.close();
+        assert_eq!(world.exchange.budget.held(), 0);
+    }
+
+    #[test]
+    fn one_commit_carries_a_short_response() {
+        let mut world = world();
+        let (stream, _, commits) = world.served();
+        stream.respond(head(), b"hello".to_vec());
+        assert_eq!(commits.count(), 1);
+        assert!(!stream.open_mailbox());
+        assert_eq!(stream.next_command(false), Some(Command::Complete(head(), b"hello".to_vec())));
+        assert_eq!(stream.next_command(false), None);
+        assert_eq!(stream.close(), Notice::None);
+        assert_eq!(world.events(), [], "a response that is complete is not cancelled");
+        assert_eq!(world.exchange.budget.held(), 0);
+    }
+
+    #[test]
+    fn commands_share_a_commit_until_the_mailbox_is_opened() {
+        let mut world = world();
+        let (stream, _, commits) = world.served();
+        stream.head(head());
+        stream.write(vec![1]);
+        assert_eq!(commits.count(), 1);
+        stream.open_mailbox();
+        stream.write(vec![2]);
+        assert_eq!(commits.count(), 2);
+    }
+
+    #[test]
+    fn a_writer_waits_for_room_and_is_told() {
+        let mut world = world();
+        let (stream, id, _) = world.served();
+        stream.head(head());
+        assert_eq!(stream.output_room(), Ok(LIMITS.buffer_bytes));
+        stream.write(vec![0; LIMITS.buffer_bytes]);
+        assert_eq!(stream.output_room(), Ok(0));
+        stream.open_mailbox();
+        assert_eq!(stream.next_command(true), Some(Command::Head(head())));
+        assert_eq!(stream.next_command(true), None, "the client does not read");
+        let _ = stream.close_mailbox();
+        assert_eq!(world.events(), []);
+        assert!(stream.next_command(false).is_some());
+        let _ = stream.close_mailbox();
+        assert_eq!(world.events(), [(id, event::WRITABLE)]);
+    }
+
+    #[test]
+    fn a_departed_client_cancels_once_and_nothing_is_written_or_read() {
+        let mut world = world();
+        let (stream, id, commits) = world.served();
+        let _ = stream.close();
+        let _ = stream.close();
+        assert_eq!(world.events(), [(id, event::CANCEL)]);
+        assert_eq!(stream.read(1), Read::Gone);
+        assert_eq!(stream.output_room(), Err(Gone));
+        stream.head(head());
+        stream.reset();
+        assert_eq!(commits.count(), 0);
+        world.owner.release(id);
+        assert_eq!(world.exchange.inflight(), 0);
+    }
+
+    #[test]
+    fn events_of_a_released_request_are_dropped() {
+        let mut world = world();
+        let (stream, id, _) = world.served();
+        world.owner.release(id);
+        let _ = stream.close();
+        assert_eq!(world.events(), []);
+    }
+
+    #[test]
+    fn a_dead_owner_answers_what_waits_and_takes_no_more() {
+        let mut world = world();
+        let (served, _, _) = world.served();
+        let (queued, _) = stream(&world.exchange);
+        let _ = queued.submit().expect("taken");
+        served.head(head());
+        let unavailable = Head { status: 503, fields: Fields::default() };
+        world.owner.abandon(&unavailable, b"gone");
+        assert_eq!(served.next_command(false), Some(Command::Head(head())));
+        assert_eq!(served.next_command(false), Some(Command::Reset));
+        assert_eq!(queued.next_command(false), Some(Command::Complete(unavailable, b"gone".to_vec())));
+        assert_eq!(world.exchange.inflight(), 0);
+        assert_eq!(world.exchange.admit(&LIMITS).err(), Some(Refusal::Gone));
+        assert!(queued.submit().is_err() || queued.id() == 0);
+    }
+
+    #[test]
+    fn the_stop_event_comes_once_and_last() {
+        let mut world = world();
+        let (stream, _) = stream(&world.exchange);
+        let _ = stream.submit().expect("taken");
+        world.exchange.stop();
+        assert_eq!(world.wakeups.count(), 1);
+        assert!(!world.owner.arm());
+        assert_eq!(world.owner.take(), 2);
+        assert!(matches!(world.owner.next_event(), Some(Event::Request(_))));
+        assert!(matches!(world.owner.next_event(), Some(Event::Stop)));
+        assert!(world.owner.next_event().is_none());
+        assert!(world.owner.arm());
+    }
+}
+
+/// RUSTFLAGS="--cfg loom" cargo test --release -p ruvoy exchange
+#[cfg(loom)]
+mod under_loom {
+    use super::*;
+    use loom::thread;
+
+    #[test]
+    fn no_request_is_left_in_the_queue_of_a_sleeping_owner() {
+        loom::model(|| {
+            let wakeups = Counter::new();
+            let exchange = Exchange::new(Box::new(wakeups.clone()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let worker = {
+                let exchange = Arc::clone(&exchange);
+                thread::spawn(move || {
+                    let (stream, _) = stream(&exchange);
+                    if stream.submit() == Ok(Notice::Ring) {
+                        exchange.ring();
+                    }
+                })
+            };
+            let mut served = usize::from(owner.take() > 0 && owner.next_event().is_some());
+            let asleep = owner.arm();
+            worker.join().expect("no panic");
+            if asleep && served == 0 {
+                assert_eq!(wakeups.count(), 1, "asleep with a request and not woken");
+            }
+            owner.take();
+            served += usize::from(owner.next_event().is_some());
+            assert_eq!(served, 1);
+        });
+    }
+
+    #[test]
+    fn a_request_is_either_served_and_cancelled_or_dropped() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            let worker = thread::spawn(move || {
+                let _ = stream.close();
+            });
+            owner.take();
+            let served = owner.next_event();
+            worker.join().expect("no panic");
+            owner.take();
+            let next = owner.next_event();
+            match (served, next) {
+                (Some(Event::Request(id)), Some(Event::Stream(cancelled, event::CANCEL))) => {
+                    assert_eq!(id, cancelled);
+                    owner.release(id);
+                }
+                (None, None) => {}
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(exchange.inflight(), 0);
+        });
+    }
+
+    #[test]
+    fn no_command_is_left_in_a_mailbox_without_a_commit() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let (stream, commits) = stream(&exchange);
+            stream.head(head());
+            let owner = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || stream.finish(Fields::default()))
+            };
+            stream.open_mailbox();
+            let mut seen = 0;
+            while stream.next_command(false).is_some() {
+                seen += 1;
+            }
+            owner.join().expect("no panic");
+            assert!(seen == 2 || commits.count() == 2, "{seen} commands seen, {} commits", commits.count());
+        });
+    }
+
+    #[test]
+    fn a_reader_that_waits_is_told() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            owner.take();
+            assert!(owner.next_event().is_some());
+            let worker = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || {
+                    let _ = stream.land(vec![1], false);
+                })
+            };
+            let read = stream.read(1);
+            worker.join().expect("no panic");
+            owner.take();
+            let told = owner.next_event().is_some();
+            assert_eq!(told, read == Read::Pending);
+        });
+    }
+}

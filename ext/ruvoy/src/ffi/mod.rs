@@ -1,0 +1,10 @@
+//! The only home of `unsafe` in this crate: the VM's start and end, signals, the process's exit, and
+//! a few of Ruby's C functions that magnus has no safe form for.
+
+pub mod environment;
+pub mod exit;
+pub mod file;
+pub mod location;
+mod signals;
+pub mod value;
+pub mod vm;

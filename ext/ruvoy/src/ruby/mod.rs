@@ -1,0 +1,7 @@
+//! The Ruby side: the owner thread's main function, the methods of `Ruvoy::Native`, and the env.
+//!
+//! Everything here runs on the owner thread, except where it says otherwise.
+
+mod env;
+mod native;
+pub mod vm;

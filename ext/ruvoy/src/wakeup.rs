@@ -1,0 +1,62 @@
+//! The eventfd by which a worker wakes the owner thread.
+
+use std::{
+    io,
+    os::fd::{AsRawFd, OwnedFd, RawFd},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::exchange::{Arc, Wakeup};
+
+/// An eventfd that remembers whether it was written.
+#[derive(Debug)]
+pub struct EventFd {
+    fd: OwnedFd,
+    written: AtomicBool,
+    writes: AtomicU64,
+}
+
+impl EventFd {
+    /// A new one that does not block.
+    ///
+    /// # Errors
+    ///
+    /// The system's, such as too many open files.
+    pub fn new() -> io::Result<Arc<Self>> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Arc::new(Self { fd, written: AtomicBool::new(false), writes: AtomicU64::new(0) }))
+    }
+
+    /// The descriptor, open as long as this lives.
+    pub fn raw(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    /// How often it was written.
+    pub fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Owner thread: makes it unreadable again, if it was written.
+    pub fn clear(&self) {
+        if self.written.swap(false, Ordering::AcqRel) {
+            // EAGAIN cannot be: `written` is set after the write and cleared here alone.
+            let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+        }
+    }
+}
+
+/// Wakes through a shared eventfd.
+pub struct SharedEventFd(pub Arc<EventFd>);
+
+impl Wakeup for SharedEventFd {
+    fn wake(&self) {
+        self.0.writes.fetch_add(1, Ordering::Relaxed);
+        // The one error of a write to an eventfd, EAGAIN, means that it is readable already.
+        let _ = rustix::io::write(&self.0.fd, &1_u64.to_ne_bytes());
+        // After the write: a clear in between leaves it readable, and the next clear reads it.
+        self.0.written.store(true, Ordering::Release);
+    }
+}
