@@ -56,12 +56,14 @@ module Ruvoy
     # Runs in the request's own fiber, and parks it wherever the application, its input or its output waits.
     # @param request [Request]
     # @return [void]
-    # @raise [Async::Cancel] if the fiber was interrupted, after everything was cleaned up: Async then stops its children
+    # @raise [Async::Cancel] if the fiber was interrupted, once everything is cleaned up: Async then stops its children
     def serve(request)
       respond(request)
-    rescue Exception => error # rubocop:disable Lint/RescueException, Naming/RescuedExceptionsVariableName -- the server survives
-      error = recover(request, error)
-      raise if $!.is_a?(Async::Cancel)
+    rescue Async::Cancel => e
+      error = recover(request, e)
+      raise
+    rescue Exception => e # rubocop:disable Lint/RescueException -- the server survives
+      error = recover(request, e)
     ensure
       conclude(request, error)
     end
@@ -90,9 +92,10 @@ module Ruvoy
 
     def triplet(response)
       array = Array.try_convert(response)
-      return array if array && array.size == 3
+      raise ContractError, "a response is an Array, not #{response.class}" if array.nil?
+      raise ContractError, "a response has three elements, not #{array.size}" if array.size != 3
 
-      raise ContractError, "a response is an Array of status, headers and body, not #{array ? array.size : response.class}"
+      array
     end
 
     def status_of(status)
@@ -128,18 +131,14 @@ module Ruvoy
       end
     end
 
+    # Where the fiber was killed nothing was raised, and yet the response did not come to its end.
     def conclude(request, error)
-      abandoned(request) unless request.finished?
+      apologise(request, error) unless request.finished?
       request.conclude
       close(request) if request.unclosed
-      finished = request.env&.[]("rack.response_finished")
-      run_callbacks(request, finished, error) unless finished.nil? || finished.empty?
+      callbacks = request.env&.[]("rack.response_finished")
+      run_callbacks(request, callbacks, error) if callbacks.is_a?(Array) && !callbacks.empty?
       request.input&.close
-    end
-
-    # Its fiber was killed: nothing was raised, and yet it did not come to its end.
-    def abandoned(request)
-      apologise(request, nil)
     end
 
     def close(request)

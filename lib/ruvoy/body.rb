@@ -8,11 +8,19 @@ require_relative "input"
 require_relative "stream"
 
 module Ruvoy
-  # Decides by status, method and kind of body how a response crosses to Rust. It does not close bodies: the {Adapter} does.
+  # Decides by status, method and kind of body how a response crosses to Rust. The {Adapter} closes the body.
   class Body
     SWITCHING_PROTOCOLS = 101
     CONTENT_LENGTH = Headers::CONTENT_LENGTH
     private_constant :SWITCHING_PROTOCOLS, :CONTENT_LENGTH
+
+    # @return [String] the chunk
+    # @raise [ContractError] unless it is a String
+    def self.check_chunk(chunk)
+      return chunk if chunk.is_a?(String)
+
+      raise ContractError, "a body consists of Strings, not of #{chunk.class}"
+    end
 
     # @param buffer_bytes [Integer] a larger body crosses in pieces
     def initialize(buffer_bytes)
@@ -74,7 +82,7 @@ module Ruvoy
     def open_file(body)
       return unless body.respond_to?(:to_path) && (path = body.to_path)
 
-      file = File.open(path, "rb")
+      file = File.open(path, "rb") # rubocop:disable Style/FileOpen -- deliver_file closes it
       return file if file.stat.file? && (file.size.positive? || !body.respond_to?(:each))
 
       file.close
@@ -89,7 +97,7 @@ module Ruvoy
       request.respond(status, fields, nil)
     end
 
-    # An Array with something in it says what GET would send; an empty one may stand for a body that a middleware took away.
+    # An Array with something in it says what GET would send; an empty one may be what a middleware left of the body.
     def implied_length(body)
       return unless body.is_a?(Array)
 
@@ -196,14 +204,6 @@ module Ruvoy
 
     def streaming?(body) = body.respond_to?(:call) && !body.respond_to?(:each)
 
-    # @raise [ContractError] unless the chunk is a String
-    # @return [String] the chunk
-    def self.check_chunk(chunk)
-      return chunk if chunk.is_a?(String)
-
-      raise ContractError, "a body consists of Strings, not of #{chunk.class}"
-    end
-
     # The body of one response on its way, which must be as long as its content-length says.
     class Output
       # @param request [Request] whose head is out
@@ -220,8 +220,7 @@ module Ruvoy
       # @raise [ClientDisconnected] if the client left
       def write(chunk)
         size = Body.check_chunk(chunk).bytesize
-        raise ContractError, "the body is longer than its content-length #{@length}" if @length && @written + size > @length
-
+        check_room(size) if @length
         @request.write(chunk)
         @written += size
         size
@@ -235,6 +234,14 @@ module Ruvoy
         raise ContractError, "the body ended after #{@written} of #{@length} bytes" if @length && @written < @length
 
         @request.finish
+      end
+
+      private
+
+      def check_room(size)
+        return if @written + size <= @length
+
+        raise ContractError, "the body is longer than its content-length of #{@length} bytes"
       end
     end
   end

@@ -157,8 +157,13 @@ module Ruvoy
     def filter
       {
         "dynamic_module_config" => dynamic_module, "filter_name" => "ruvoy", "terminal_filter" => true,
-        "filter_config" => typed(:string, "value" => JSON.generate("rackup" => @options.rackup))
+        "filter_config" => typed(:string, "value" => filter_config)
       }
+    end
+
+    # A file name has whatever encoding the locale claims; its bytes are what counts.
+    def filter_config
+      JSON.generate("rackup" => @options.rackup.dup.force_encoding(Encoding::UTF_8))
     end
 
     def dynamic_module

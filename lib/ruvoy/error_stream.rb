@@ -7,7 +7,7 @@ module Ruvoy
   class ErrorStream
     # @param values [Array<Object>] a line each
     # @return [nil]
-    def puts(*values) = $stderr.puts(*values)
+    def puts(*values) = $stderr.puts(*values) # rubocop:disable Style/StderrPuts -- warn can be silenced
 
     # @param strings [Array<#to_s>]
     # @return [Integer] the number of bytes

@@ -8,15 +8,11 @@ module Ruvoy
   # Turns a Rack headers Hash into a flat Array `[name, value, name, value, …]` of checked, lower-case fields.
   #
   # As lenient as Puma where that is harmless: upper-case and Symbol names are accepted, and a value that is neither
-  # a String nor an Array is converted with `to_s` (so an Integer length and a URI work). As strict as Rack where it is not:
-  # a name that is no token, or a value with CR, LF or NUL, is refused, never dropped in silence.
+  # a String nor an Array is converted with `to_s` (so an Integer length and a URI work, and nil is an empty value).
+  # As strict as Rack where it is not: a name that is no token, or a value with CR, LF or NUL, is refused.
   #
   # Names are checked once: the outcome is remembered, in a table of bounded size.
   class Headers
-    # What the server itself needs to know of the application's headers. {Request} is the one that notes it.
-    # @!parse
-    #   interface: content_length=, protocol=, upgrade=
-
     CONTENT_LENGTH = "content-length"
 
     # How many names are remembered; a name beyond that is checked each time.

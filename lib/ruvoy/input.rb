@@ -2,12 +2,13 @@
 
 # `rack.input`: the request's body, read as it lands and kept for rewinding; owner thread only.
 
-require "tempfile"
 require_relative "errors"
+require_relative "input/empty"
+require_relative "input/kept"
 
 module Ruvoy
-  # The body of a request. Every method that reads may park the calling fiber until bytes have landed; what is unread waits
-  # in Envoy, which stops reading the client.
+  # The body of a request. Every method that reads may park the calling fiber until bytes have landed; what is unread
+  # waits in Envoy, which stops reading the client.
   #
   # All Strings are binary. What was read is kept for {#rewind}: 128 KiB in memory, more in an unlinked temporary file.
   class Input
@@ -77,7 +78,7 @@ module Ruvoy
     # @raise [ClientDisconnected] if the client left
     def gets(separator = "\n", limit = nil, chomp: false)
       check_open
-      separator, limit = "\n", separator if separator.is_a?(Integer)
+      return gets("\n", separator, chomp:) if separator.is_a?(Integer)
       return empty(nil) if limit&.zero?
       return rest(limit) if separator.nil?
 
@@ -207,110 +208,5 @@ module Ruvoy
       @position -= line.bytesize - size
       line.byteslice(0, size)
     end
-
-    # The bytes that were read, in memory while they are few, else in an unlinked temporary file.
-    class Kept
-      # The most bytes held in memory.
-      MEMORY_BYTES = 131_072
-
-      # @return [Integer] how many bytes are kept
-      attr_reader :bytesize
-
-      def initialize
-        @bytesize = 0
-        @memory = nil
-        @file = nil
-      end
-
-      # @param chunk [String] appended
-      # @return [void]
-      def <<(chunk)
-        spill if @file.nil? && @bytesize + chunk.bytesize > MEMORY_BYTES
-        @file ? append(chunk) : (@memory ||= String.new(encoding: Encoding::BINARY)) << chunk
-        @bytesize += chunk.bytesize
-      end
-
-      # @param position [Integer] below {#bytesize}
-      # @param max [Integer] in bytes
-      # @return [String]
-      def read(position, max)
-        return @memory.byteslice(position, max) if @file.nil?
-
-        @file.pread([max, @bytesize - position].min, position)
-      end
-
-      # @return [void]
-      def clear
-        close
-        @bytesize = 0
-      end
-
-      # @return [void]
-      def close
-        @file&.close
-        @file = @memory = nil
-      end
-
-      private
-
-      def spill
-        @file = Tempfile.create("ruvoy-body", binmode: true)
-        File.unlink(@file.path)
-        append(@memory, 0) if @memory
-        @memory = nil
-      end
-
-      def append(chunk, offset = @bytesize)
-        written = 0
-        written += @file.pwrite(chunk.byteslice(written..), offset + written) while written < chunk.bytesize
-      end
-    end
-    private_constant :Kept
-
-    # The input of a request without a body: stateless, so that one serves all.
-    class Empty
-      # @return [String, nil] as {Input#read} at the end of a body
-      # @raise [ArgumentError] if length is negative
-      def read(length = nil, buffer = nil)
-        raise ArgumentError, "negative length #{length} given" if length&.negative?
-
-        buffer&.clear
-        return if length&.positive?
-
-        buffer || String.new(encoding: Encoding::BINARY)
-      end
-
-      # @raise [EOFError] always, but for 0 bytes
-      # @return [String]
-      def readpartial(max, buffer = nil)
-        read(max, buffer) or raise EOFError, "end of file reached"
-      end
-
-      # @return [String, nil] as {#read}
-      def read_available(max = CHUNK_BYTES, buffer = nil) = read(max, buffer)
-
-      # @return [nil]
-      def gets(*, **) = nil
-
-      # @return [self, Enumerator]
-      def each
-        block_given? ? self : to_enum
-      end
-
-      # @return [Integer] 0
-      def rewind = 0
-
-      # @return [nil]
-      def close = nil
-
-      # @return [Boolean] false
-      def closed? = false
-
-      # @return [self]
-      def forget = self
-    end
-
-    # Shared by all requests without a body.
-    EMPTY = Empty.new.freeze
   end
 end

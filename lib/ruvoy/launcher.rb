@@ -158,7 +158,7 @@ module Ruvoy
         "(ruby #{RUBY_VERSION}, envoy #{envoy_version})"
     end
 
-    def authority(address, port) = Addrinfo.tcp(address, port).inspect_sockaddr
+    def authority(address, port) = "#{address.include?(":") ? "[#{address}]" : address}:#{port}"
 
     def reserve_ports
       if @options.admin_port == @options.port && @options.port.positive?
@@ -186,7 +186,7 @@ module Ruvoy
     rescue Errno::EADDRINUSE
       raise UsageError, "#{authority(address, port)} is in use"
     rescue SystemCallError => e
-      raise UsageError, "cannot listen on #{authority(address, port)}: #{e.message}"
+      raise UsageError, "cannot listen on #{authority(address, port)}: #{e.class.new.message}"
     end
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# One request in flight as the Ruby half sees it: its ends towards Rust, its parked fibers, its outcome; owner thread only.
+# One request in flight as the Ruby half sees it: its calls to Rust, its parked fibers, its state; owner thread only.
 
 require_relative "errors"
 
@@ -107,7 +107,8 @@ module Ruvoy
     # Parks the calling fiber until there is something to read, or {#wake_readers}.
     # @return [void]
     def wait_for_input
-      park(@readers ||= [])
+      @readers ||= []
+      park(@readers)
     end
 
     # Makes every fiber that waits for input look again.

@@ -10,8 +10,9 @@ require_relative "request"
 require_relative "scheduler"
 
 module Ruvoy
-  # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started, and each
-  # waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, and only after Rust agreed.
+  # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started, and
+  # each waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, and only after Rust
+  # agreed.
   class Server
     # Under load other fibers have a turn after this many batches.
     BATCHES_A_TURN = 8
@@ -43,8 +44,8 @@ module Ruvoy
       @batches = 0
     end
 
-    # Serves until the stop event has come and the requests in flight are done. Blocks the calling thread, which becomes the
-    # owner of everything; must be called from its root fiber.
+    # Serves until the stop event has come and the requests in flight are done. Blocks the calling thread, which becomes
+    # the owner of everything; must be called from its root fiber.
     # @return [nil]
     # @raise [Exception] if the loop itself broke
     def run
@@ -75,10 +76,10 @@ module Ruvoy
       Warning[:experimental] = experimental
     end
 
-    # Makes the scheduler's sleep end when Rust signals; {Native.take} clears the signal. Waiting anew while it is being woken
+    # Makes the scheduler's sleep end when Rust signals; `take` clears the signal. Waiting anew while it is being woken
     # leaves the descriptor registered, so that a wakeup costs no epoll_ctl.
     def watch
-      @scheduler.io_wait(@wakeup, IO::READABLE) while true
+      loop { @scheduler.io_wait(@wakeup, IO::READABLE) }
     end
 
     def turn

@@ -2,10 +2,11 @@
 
 # The `stream` that a streaming body is called with; owner thread only.
 
+require "English"
 require_relative "input"
 
 module Ruvoy
-  # Both directions of one request as Rack's specification wants them for a streaming body: like a socket, in full duplex.
+  # Both directions of one request as Rack's specification wants them for a streaming body: like a socket, full duplex.
   # Any fiber may use it; writes of several fibers do not mix. Reading and writing may park the calling fiber.
   class Stream
     # @param input [Input, Input::Empty] what the client sends
@@ -14,7 +15,7 @@ module Ruvoy
       @input = input.forget
       @output = output
       @lock = Thread::Mutex.new
-      @error_before = $!
+      @error_before = $ERROR_INFO
       @read_closed = false
       @write_closed = false
     end
@@ -94,8 +95,8 @@ module Ruvoy
       @input.close
     end
 
-    # Ends the response. While an exception passes (in an `ensure`), the end waits for what becomes of it: a response that
-    # was cut off by a failure must not look complete.
+    # Ends the response. While an exception passes (in an `ensure`), the end waits for what becomes of it: a response
+    # that was cut off by a failure must not look complete.
     # @return [nil]
     def close_write
       return if @write_closed
@@ -124,7 +125,7 @@ module Ruvoy
     end
 
     def failing?
-      error = $!
+      error = $ERROR_INFO
       !error.nil? && !error.equal?(@error_before)
     end
   end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# A stand-in for Ruvoy::Native behind the same contract: the spec's thread plays Envoy, the server runs on a thread of its own.
+# A stand-in for Ruvoy::Native behind the same contract: the spec's thread plays Envoy, the server has one of its own.
 
 require "ruvoy/errors"
 
@@ -51,8 +51,8 @@ class FakeNative
 
     def wait = wait_until("its end") { @releases.positive? }
 
-    def wait_until(what = "the condition", &condition)
-      @native.wait_until("request #{@id}: #{what}", &condition)
+    def wait_until(what = "the condition", &)
+      @native.wait_until("request #{@id}: #{what}", &)
       self
     end
 
@@ -125,7 +125,8 @@ class FakeNative
 
   PATIENCE_SECONDS = 10
 
-  attr_reader :logs, :template, :wakeups, :buffer_bytes
+  attr_reader :logs, :wakeups, :buffer_bytes
+  attr_accessor :template
 
   def initialize(buffer_bytes: 1_048_576)
     @buffer_bytes = buffer_bytes
@@ -164,10 +165,10 @@ class FakeNative
     end
   end
 
-  def wait_until(what = "the condition", &condition)
+  def wait_until(what = "the condition")
     deadline = now + PATIENCE_SECONDS
     @lock.synchronize do
-      until condition.call
+      until yield
         raise "waited in vain for #{what}" if now > deadline
 
         @changed.wait(@lock, 0.05)
@@ -176,8 +177,6 @@ class FakeNative
   end
 
   # Ruvoy::Native.
-
-  attr_writer :template
 
   def wakeup_fd = @reader.fileno
 
