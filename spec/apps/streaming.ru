@@ -6,7 +6,7 @@ require "digest"
 
 GATE = Thread::Queue.new
 SEEN = Thread::Queue.new
-HEADERS = { "content-type" => "text/plain" }.freeze
+text = { "content-type" => "text/plain" }
 
 # A body with a pause in the middle.
 gated = Enumerator.new do |body|
@@ -16,17 +16,17 @@ gated = Enumerator.new do |body|
 end
 
 use Rack::Lint
-map("/gated") { run ->(_env) { [200, HEADERS, gated] } }
-map("/release") { run ->(_env) { [200, HEADERS, [GATE.push(true) && "released"]] } }
+map("/gated") { run ->(_env) { [200, text, gated] } }
+map("/release") { run ->(_env) { [200, text, [GATE.push(true) && "released"]] } }
 
 # Reads line by line and shows the first one to /seen as soon as it is there.
 map("/upload") do
   run(lambda do |env|
     SEEN << (first = env["rack.input"].gets)
-    [200, HEADERS, [Digest::SHA256.hexdigest(first + env["rack.input"].read)]]
+    [200, text, [Digest::SHA256.hexdigest(first + env["rack.input"].read)]]
   end)
 end
-map("/seen") { run ->(_env) { [200, HEADERS, [SEEN.pop]] } }
+map("/seen") { run ->(_env) { [200, text, [SEEN.pop]] } }
 
 # Echoes each line as it comes.
 map("/echo") do
@@ -36,7 +36,7 @@ map("/echo") do
         body << "got #{line}"
       end
     end
-    [200, HEADERS, lines]
+    [200, text, lines]
   end)
 end
 
@@ -50,6 +50,6 @@ map("/stream-echo") do
     ensure
       stream.close
     end
-    [200, HEADERS, echo]
+    [200, text, echo]
   end)
 end

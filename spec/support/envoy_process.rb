@@ -79,7 +79,8 @@ class EnvoyProcess < ServerProcess
     binary = @options.fetch(:envoy) { self.class.binary }
     configuration = JSON.generate(bootstrap)
     spawn_server(environment, binary, "--config-yaml", configuration, "--concurrency", @options[:concurrency].to_s,
-                 "--disable-hot-restart", "--log-level", "info", "--admin-address-path", admin_path)
+                 "--disable-hot-restart", "--log-level", "warning", "--component-log-level", "dynamic_modules:info",
+                 "--admin-address-path", admin_path)
   end
 
   def environment = Ruvoy::Launcher.environment.merge(@options[:environment])
