@@ -72,13 +72,8 @@ struct Number {
 const HOUR_MS: u64 = 3_600_000;
 const TIB: u64 = 1 << 40;
 
-const REQUESTS: Number = Number {
-    key: "requests",
-    default: 1024,
-    min: 1,
-    max: 1_000_000,
-    variable: Some("RUVOY_MAX_INFLIGHT_REQUESTS"),
-};
+const REQUESTS: Number =
+    Number { key: "requests", default: 1024, min: 1, max: 1_000_000, variable: Some("RUVOY_MAX_INFLIGHT_REQUESTS") };
 const REQUEST_BODY_BYTES: Number = bytes("request_body_bytes", 0, 0);
 const BUFFER_BYTES: Number = bytes("buffer_bytes", 1 << 20, 4096);
 const TOTAL_BUFFER_BYTES: Number = bytes("total_buffer_bytes", 256 << 20, 4096);
@@ -137,7 +132,8 @@ struct Section<'a> {
 impl Section<'_> {
     fn config(&self) -> Result<Config, ConfigError> {
         self.known(&["rackup", "limits", "context", "upstream"])?;
-        let rackup = self.string("rackup")?.ok_or_else(|| self.error("rackup", "is missing: give the rackup's path"))?;
+        let rackup =
+            self.string("rackup")?.ok_or_else(|| self.error("rackup", "is missing: give the rackup's path"))?;
         let empty = Map::new();
         let (limits, boot_timeout, shutdown_timeout) = match self.section("limits")? {
             Some(section) => section.limits()?,
@@ -184,7 +180,8 @@ impl Section<'_> {
         self.known(&["clusters", TIMEOUT_MS.key, MAX_RESPONSE_BYTES.key, STREAM_BUFFER_BYTES.key])?;
         let clusters = self.strings("clusters")?.filter(|names| !names.is_empty());
         Ok(Upstream {
-            clusters: clusters.ok_or_else(|| self.error("clusters", "is missing: list the clusters that may be called"))?,
+            clusters: clusters
+                .ok_or_else(|| self.error("clusters", "is missing: list the clusters that may be called"))?,
             timeout: self.duration(&TIMEOUT_MS)?,
             max_response_bytes: self.size(&MAX_RESPONSE_BYTES)?,
             stream_buffer_bytes: self.size(&STREAM_BUFFER_BYTES)?,
@@ -235,9 +232,9 @@ impl Section<'_> {
             },
             (None, None) => return Ok(number.default),
         };
-        value.filter(|value| (number.min..=number.max).contains(value)).ok_or_else(|| {
-            ConfigError(format!("{name} must be a whole number from {} to {}", number.min, number.max))
-        })
+        value
+            .filter(|value| (number.min..=number.max).contains(value))
+            .ok_or_else(|| ConfigError(format!("{name} must be a whole number from {} to {}", number.min, number.max)))
     }
 
     fn size(&self, number: &Number) -> Result<usize, ConfigError> {
@@ -300,8 +297,7 @@ mod tests {
                 "upstream": {"clusters": ["c"], "timeout_ms": 7, "max_response_bytes": 8, "stream_buffer_bytes": 5000}}"#,
         )
         .expect("valid");
-        let limits =
-            Limits { requests: 2, request_body_bytes: Some(0), buffer_bytes: 4096, total_buffer_bytes: 8192 };
+        let limits = Limits { requests: 2, request_body_bytes: Some(0), buffer_bytes: 4096, total_buffer_bytes: 8192 };
         assert_eq!(config.limits, limits);
         assert_eq!(config.boot_timeout, Duration::from_millis(5));
         assert_eq!(config.shutdown_timeout, Duration::ZERO);
@@ -335,8 +331,14 @@ mod tests {
             (r#"{"rackup": "a", "limits": {"requests": "9"}}"#, "limits.requests must be a whole number, not \"9\""),
             (r#"{"rackup": "a", "limits": {"request_body_bytes": -1}}"#, "limits.request_body_bytes must be"),
             (r#"{"rackup": "a", "limits": {"buffer_bytes": 1}}"#, "limits.buffer_bytes must be"),
-            (r#"{"rackup": "a", "limits": {"total_buffer_bytes": 4096}}"#, "limits.total_buffer_bytes must not be less"),
-            (r#"{"rackup": "a", "context": {"metadata_namespaces": "x"}}"#, "context.metadata_namespaces must be an array"),
+            (
+                r#"{"rackup": "a", "limits": {"total_buffer_bytes": 4096}}"#,
+                "limits.total_buffer_bytes must not be less",
+            ),
+            (
+                r#"{"rackup": "a", "context": {"metadata_namespaces": "x"}}"#,
+                "context.metadata_namespaces must be an array",
+            ),
             (r#"{"rackup": "a", "context": {"metadata_namespaces": [1]}}"#, "context.metadata_namespaces[0] must be"),
             (r#"{"rackup": "a", "upstream": {}}"#, "upstream.clusters is missing"),
             (r#"{"rackup": "a", "upstream": {"clusters": []}}"#, "upstream.clusters is missing"),

@@ -27,7 +27,8 @@ pub fn new_extension_config(
     _config: &[u8],
 ) -> Option<Box<dyn BootstrapExtensionConfig>> {
     envoy.signal_init_complete();
-    let drain = Drain { timer: envoy.new_timer(), scheduler: Arc::from(envoy.new_scheduler()), waiting: Mutex::default() };
+    let drain =
+        Drain { timer: envoy.new_timer(), scheduler: Arc::from(envoy.new_scheduler()), waiting: Mutex::default() };
     Some(Box::new(Extension(Arc::new(drain))))
 }
 

@@ -14,6 +14,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
+use self::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 pub use self::{
     budget::Budget,
     fields::Fields,
@@ -24,7 +25,6 @@ pub use self::{
     stream::{Commit, Gone, MAIL, Notice, Stream, event},
     sync::Arc,
 };
-use self::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
 
 /// The bounds of a filter configuration that the exchange keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

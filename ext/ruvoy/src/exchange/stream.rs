@@ -91,12 +91,7 @@ impl Stream {
             commit,
             pending: AtomicU32::new(0),
             id: AtomicU64::new(0),
-            state: Mutex::new(State {
-                request: Some(request),
-                input,
-                admission: Some(admission),
-                ..State::default()
-            }),
+            state: Mutex::new(State { request: Some(request), input, admission: Some(admission), ..State::default() }),
         })
     }
 

@@ -1,6 +1,11 @@
 //! Reads files whose descriptors Ruby owns.
 
-use std::{fs::File, io, mem::ManuallyDrop, os::{fd::FromRawFd, unix::fs::FileExt}};
+use std::{
+    fs::File,
+    io,
+    mem::ManuallyDrop,
+    os::{fd::FromRawFd, unix::fs::FileExt},
+};
 
 /// Reads at most `length` bytes at `offset` of the open descriptor `fileno`.
 ///

@@ -1,7 +1,10 @@
 //! Ruby's C functions that magnus has no safe form for. All need a `&Ruby` or a value, the proof
 //! that the caller holds the VM's lock.
 
-use magnus::{Error, RHash, RString, Ruby, TryConvert, rb_sys::{AsRawValue, FromRawValue, protect}};
+use magnus::{
+    Error, RHash, RString, Ruby, TryConvert,
+    rb_sys::{AsRawValue, FromRawValue, protect},
+};
 
 /// Calls `read` with the string's bytes, which must not call Ruby.
 pub fn with_bytes<T>(string: RString, read: impl FnOnce(&[u8]) -> T) -> T {

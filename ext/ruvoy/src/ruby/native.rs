@@ -141,14 +141,13 @@ fn has_body(ruby: &Ruby, id: u64) -> Result<bool, Error> {
 }
 
 fn read(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
-    let arguments = magnus::scan_args::scan_args::<(u64, usize), (Option<Option<RString>>,), (), (), (), ()>(arguments)?;
+    let arguments =
+        magnus::scan_args::scan_args::<(u64, usize), (Option<Option<RString>>,), (), (), (), ()>(arguments)?;
     let (id, max) = arguments.required;
     let Some(stream) = stream(ruby, id)? else { return Err(disconnected(ruby)) };
     match stream.read(max.max(1)) {
         Read::Data(bytes) => match arguments.optional.0.flatten() {
-            Some(buffer) => {
-                buffer.funcall::<_, _, Value>("replace", (ruby.str_from_slice(&bytes),))
-            }
+            Some(buffer) => buffer.funcall::<_, _, Value>("replace", (ruby.str_from_slice(&bytes),)),
             None => Ok(ruby.str_from_slice(&bytes).into_value_with(ruby)),
         },
         Read::Pending => Ok(false.into_value_with(ruby)),
