@@ -3,7 +3,12 @@
 //! Names are those of Envoy's header. Under the feature `mock`, and in this crate's own tests, Rust stand-ins take the place of
 //! Envoy's functions, so that an executable without Envoy links.
 
-#![allow(non_camel_case_types, missing_docs)]
+#![allow(
+    non_camel_case_types,
+    missing_docs,
+    clippy::missing_safety_doc,
+    reason = "named and documented as in Envoy's header"
+)]
 
 use std::os::raw::{c_char, c_void};
 
@@ -269,18 +274,20 @@ type Span = envoy_dynamic_module_type_span_envoy_ptr;
 type Scheduler = *mut c_void;
 type EnvoyBuf = envoy_dynamic_module_type_envoy_buffer;
 type ModuleBuf = envoy_dynamic_module_type_module_buffer;
+#[allow(dead_code, reason = "the stand-ins of the functions that use it are elsewhere")]
 type EnvoyHeader = envoy_dynamic_module_type_envoy_http_header;
 type ModuleHeader = envoy_dynamic_module_type_module_http_header;
 type HeaderType = envoy_dynamic_module_type_http_header_type;
+#[allow(dead_code, reason = "the stand-ins of the functions that use it are elsewhere")]
 type BodyType = envoy_dynamic_module_type_http_body_type;
 type Source = envoy_dynamic_module_type_metadata_source;
 type Attribute = envoy_dynamic_module_type_attribute_id;
+#[allow(dead_code, reason = "the stand-ins of the functions that use it are elsewhere")]
 type Level = envoy_dynamic_module_type_log_level;
 type ResetReason = envoy_dynamic_module_type_http_filter_stream_reset_reason;
 
 /// The shape of all functions that define a statistic.
-pub(crate) type Definer =
-    unsafe extern "C" fn(*mut c_void, ModuleBuf, *mut ModuleBuf, usize, *mut usize) -> u32;
+pub(crate) type Definer = unsafe extern "C" fn(*mut c_void, ModuleBuf, *mut ModuleBuf, usize, *mut usize) -> u32;
 /// The shape of all functions that record one.
 pub(crate) type Recorder = unsafe extern "C" fn(*mut c_void, usize, *mut ModuleBuf, usize, u64) -> u32;
 

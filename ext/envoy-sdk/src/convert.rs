@@ -2,8 +2,7 @@
 
 use crate::abi::{
     self, envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
-    envoy_dynamic_module_type_envoy_http_header as EnvoyHeader,
-    envoy_dynamic_module_type_module_buffer as ModuleBuf,
+    envoy_dynamic_module_type_envoy_http_header as EnvoyHeader, envoy_dynamic_module_type_module_buffer as ModuleBuf,
     envoy_dynamic_module_type_module_http_header as ModuleHeader,
 };
 use crate::{EnvoyBuffer, EnvoyMutBuffer};
@@ -79,10 +78,7 @@ pub(crate) unsafe fn text<'a>(buffer: EnvoyBuf) -> Cow<'a, str> {
 /// # Safety
 ///
 /// `A` and `T` have the same layout, and `fill` answers `true` only when all `size` are written.
-pub(crate) unsafe fn filled<A, T>(
-    size: usize,
-    fill: impl FnOnce(*mut A) -> bool,
-) -> Option<Vec<T>> {
+pub(crate) unsafe fn filled<A, T>(size: usize, fill: impl FnOnce(*mut A) -> bool) -> Option<Vec<T>> {
     if size == 0 {
         return None;
     }
@@ -96,10 +92,7 @@ pub(crate) unsafe fn filled<A, T>(
 }
 
 /// Calls `body` with `headers` as an array of the ABI.
-pub(crate) fn with_headers<R>(
-    headers: &[(&str, &[u8])],
-    body: impl FnOnce(*mut ModuleHeader, usize) -> R,
-) -> R {
+pub(crate) fn with_headers<R>(headers: &[(&str, &[u8])], body: impl FnOnce(*mut ModuleHeader, usize) -> R) -> R {
     let convert = |(key, value): &(&str, &[u8])| ModuleHeader {
         key_ptr: key.as_ptr().cast(),
         key_length: key.len(),
@@ -110,10 +103,7 @@ pub(crate) fn with_headers<R>(
 }
 
 /// Calls `body` with `texts` as an array of the ABI.
-pub(crate) fn with_texts<R>(
-    texts: &[&str],
-    body: impl FnOnce(*mut ModuleBuf, usize) -> R,
-) -> R {
+pub(crate) fn with_texts<R>(texts: &[&str], body: impl FnOnce(*mut ModuleBuf, usize) -> R) -> R {
     with_array::<_, _, _, 8>(texts, |text| abi::module_buffer(text.as_bytes()), body)
 }
 

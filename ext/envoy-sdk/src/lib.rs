@@ -16,14 +16,18 @@ pub mod buffer;
 mod convert;
 pub mod http;
 mod macros;
+#[cfg(any(test, feature = "mock"))]
+pub mod mock;
 mod server;
 #[cfg(any(test, feature = "mock"))]
 mod stand_in;
 
-pub use server::*;
 pub use bootstrap::*;
 pub use buffer::*;
 pub use http::*;
+#[cfg(any(test, feature = "mock"))]
+pub use mock::{MockEnvoyHttpFilter, MockEnvoyHttpFilterConfig};
+pub use server::*;
 
 use std::sync::OnceLock;
 
@@ -31,19 +35,15 @@ use std::sync::OnceLock;
 pub type ProgramInitFunction = fn() -> bool;
 
 /// Makes a filter configuration from its name and bytes; `None` makes Envoy refuse it.
-pub type NewHttpFilterConfigFunction<EC, EHF> = fn(
-    envoy_filter_config: &mut EC,
-    name: &str,
-    config: &[u8],
-) -> Option<Box<dyn HttpFilterConfig<EHF>>>;
+pub type NewHttpFilterConfigFunction<EC, EHF> =
+    fn(envoy_filter_config: &mut EC, name: &str, config: &[u8]) -> Option<Box<dyn HttpFilterConfig<EHF>>>;
 
 /// Makes a bootstrap extension's configuration; `None` makes Envoy refuse it.
-pub type NewBootstrapExtensionConfigFunction =
-    fn(
-        envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig,
-        name: &str,
-        config: &[u8],
-    ) -> Option<Box<dyn BootstrapExtensionConfig>>;
+pub type NewBootstrapExtensionConfigFunction = fn(
+    envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig,
+    name: &str,
+    config: &[u8],
+) -> Option<Box<dyn BootstrapExtensionConfig>>;
 
 /// The module's filter factory; set by the `declare_…` macros.
 pub static NEW_HTTP_FILTER_CONFIG_FUNCTION: OnceLock<
@@ -51,8 +51,7 @@ pub static NEW_HTTP_FILTER_CONFIG_FUNCTION: OnceLock<
 > = OnceLock::new();
 
 /// The module's bootstrap extension factory; set by the `declare_…` macros.
-pub static NEW_BOOTSTRAP_EXTENSION_CONFIG_FUNCTION: OnceLock<NewBootstrapExtensionConfigFunction> =
-    OnceLock::new();
+pub static NEW_BOOTSTRAP_EXTENSION_CONFIG_FUNCTION: OnceLock<NewBootstrapExtensionConfigFunction> = OnceLock::new();
 
 macro_rules! metric_ids {
     ($($(#[$doc:meta])* $name:ident;)+) => {

@@ -47,8 +47,17 @@ macro_rules! declare_bootstrap_init_functions {
 
 /// Declares a module that is several things at once: `http: …`, `bootstrap: …`.
 ///
-/// ```ignore
+/// ```
+/// # use envoy_proxy_dynamic_modules_rust_sdk::*;
 /// declare_all_init_functions!(init, http: new_http_config, bootstrap: new_bootstrap_config);
+/// # fn init() -> bool { true }
+/// # fn new_http_config<EC: EnvoyHttpFilterConfig, EHF: EnvoyHttpFilter>(
+/// #     _: &mut EC, _: &str, _: &[u8],
+/// # ) -> Option<Box<dyn HttpFilterConfig<EHF>>> { None }
+/// # fn new_bootstrap_config(
+/// #     _: &mut dyn EnvoyBootstrapExtensionConfig, _: &str, _: &[u8],
+/// # ) -> Option<Box<dyn BootstrapExtensionConfig>> { None }
+/// # fn main() {}
 /// ```
 #[macro_export]
 macro_rules! declare_all_init_functions {

@@ -64,10 +64,7 @@ fn log_panic(hook: &str, payload: Box<dyn Any + Send>) {
         Some(text) => text,
         None => payload.downcast_ref::<String>().map_or("a value that is no text", String::as_str),
     };
-    log(
-        abi::envoy_dynamic_module_type_log_level::Error,
-        &format!("the module panicked in {hook}: {text}"),
-    );
+    log(abi::envoy_dynamic_module_type_log_level::Error, &format!("the module panicked in {hook}: {text}"));
     // A payload may panic when it is dropped; nothing of that kind may reach Envoy.
     std::mem::forget(payload);
 }

@@ -1,13 +1,12 @@
 //! Rust stand-ins for Envoy's functions, so that an executable without Envoy links and the hook
 //! layer can be tested. Each thread has its own Envoy.
 
+#![allow(missing_docs, clippy::missing_safety_doc, reason = "named and documented as Envoy's functions are")]
+
 use crate::abi::{
-    envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
-    envoy_dynamic_module_type_envoy_http_header as EnvoyHeader,
-    envoy_dynamic_module_type_http_body_type as BodyType,
-    envoy_dynamic_module_type_http_header_type as HeaderType,
-    envoy_dynamic_module_type_log_level as Level,
-    envoy_dynamic_module_type_module_buffer as ModuleBuf,
+    envoy_dynamic_module_type_envoy_buffer as EnvoyBuf, envoy_dynamic_module_type_envoy_http_header as EnvoyHeader,
+    envoy_dynamic_module_type_http_body_type as BodyType, envoy_dynamic_module_type_http_header_type as HeaderType,
+    envoy_dynamic_module_type_log_level as Level, envoy_dynamic_module_type_module_buffer as ModuleBuf,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,6 +23,7 @@ struct Envoy {
     request_headers: Vec<(Vec<u8>, Vec<u8>)>,
     request_body: Vec<u8>,
     last_metric: usize,
+    deferred_hooks: bool,
 }
 
 thread_local! {
@@ -62,7 +62,9 @@ pub(crate) fn called<T: Zero>(name: &'static str) -> T {
     });
     if let Some((name, mut reaction)) = reaction {
         reaction();
-        envoy(|envoy| envoy.reactions.entry(name).or_insert(reaction));
+        envoy(|envoy| {
+            envoy.reactions.entry(name).or_insert(reaction);
+        });
     }
     T::ZERO
 }
@@ -92,12 +94,8 @@ pub unsafe extern "C" fn envoy_dynamic_module_callback_http_get_header(
     // SAFETY: see above.
     let key = unsafe { bytes(key) };
     envoy(|envoy| {
-        let values: Vec<&Vec<u8>> = envoy
-            .headers(header_type)
-            .iter()
-            .filter(|(name, _)| name == key)
-            .map(|(_, value)| value)
-            .collect();
+        let values: Vec<&Vec<u8>> =
+            envoy.headers(header_type).iter().filter(|(name, _)| name == key).map(|(_, value)| value).collect();
         if !optional_size.is_null() {
             // SAFETY: see above.
             unsafe { *optional_size = values.len() };
@@ -179,9 +177,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_callback_http_drain_body(
     })
 }
 
-pub unsafe extern "C" fn envoy_dynamic_module_callback_http_filter_scheduler_new(
-    filter: *mut c_void,
-) -> *mut c_void {
+pub unsafe extern "C" fn envoy_dynamic_module_callback_http_filter_scheduler_new(filter: *mut c_void) -> *mut c_void {
     let _: () = called("envoy_dynamic_module_callback_http_filter_scheduler_new");
     filter
 }
@@ -219,6 +215,39 @@ pub(crate) fn next_metric() -> usize {
         envoy.last_metric += 1;
         envoy.last_metric
     })
+}
+
+/// What [`crate::has_deferred_hooks`] answers although no method is running.
+pub(crate) fn deferred_hooks() -> bool {
+    envoy(|envoy| envoy.deferred_hooks)
+}
+
+/// Sets the answer of [`deferred_hooks`].
+pub(crate) fn set_deferred_hooks(deferred: bool) {
+    envoy(|envoy| envoy.deferred_hooks = deferred);
+}
+
+/// Makes `reaction` run inside every call of the function `name`.
+#[cfg(test)]
+pub(crate) fn react(name: &'static str, reaction: impl FnMut() + 'static) {
+    envoy(|envoy| envoy.reactions.insert(name, Box::new(reaction)));
+}
+
+/// The functions that were called on this thread since the last call, in order; data getters and
+/// logging are not noted.
+#[cfg(test)]
+pub(crate) fn take_calls() -> Vec<&'static str> {
+    envoy(|envoy| std::mem::take(&mut envoy.calls))
+}
+
+/// Sets the request's headers and what Envoy holds of its body.
+#[cfg(test)]
+pub(crate) fn set_request(headers: &[(&str, &str)], body: &[u8]) {
+    let copy = |(key, value): &(&str, &str)| (key.as_bytes().to_vec(), value.as_bytes().to_vec());
+    envoy(|envoy| {
+        envoy.request_headers = headers.iter().map(copy).collect();
+        envoy.request_body = body.to_vec();
+    });
 }
 
 /// The lines that were logged on this thread since the last call.

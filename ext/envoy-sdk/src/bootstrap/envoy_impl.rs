@@ -6,10 +6,7 @@ use super::{
 };
 use crate::abi::{self, envoy_dynamic_module_type_metrics_result as MetricsResult, module_buffer};
 use crate::http::{define_metric, record_metric};
-use crate::{
-    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
-    EnvoyHistogramVecId,
-};
+use crate::{EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId, EnvoyHistogramVecId};
 use std::os::raw::c_void;
 use std::time::Duration;
 
@@ -20,28 +17,16 @@ pub(super) struct ConfigImpl {
 // SAFETY of all calls here: the object exists inside a hook only, so Envoy's side is alive and the
 // thread is the main one.
 impl ConfigImpl {
-    pub(super) fn new(
-        raw: abi::envoy_dynamic_module_type_bootstrap_extension_config_envoy_ptr,
-    ) -> Self {
+    pub(super) fn new(raw: abi::envoy_dynamic_module_type_bootstrap_extension_config_envoy_ptr) -> Self {
         Self { raw }
     }
 
-    fn define(
-        &mut self,
-        define: abi::Definer,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<usize, MetricsResult> {
+    fn define(&mut self, define: abi::Definer, name: &str, labels: &[&str]) -> Result<usize, MetricsResult> {
         // SAFETY: see above.
         unsafe { define_metric(define, self.raw, name, labels) }
     }
 
-    fn record(
-        &self,
-        record: abi::Recorder,
-        measure: (usize, u64),
-        labels: &[&str],
-    ) -> Result<(), MetricsResult> {
+    fn record(&self, record: abi::Recorder, measure: (usize, u64), labels: &[&str]) -> Result<(), MetricsResult> {
         // SAFETY: see above.
         unsafe { record_metric(record, self.raw, measure, labels) }
     }
@@ -50,25 +35,20 @@ impl ConfigImpl {
 impl EnvoyBootstrapExtensionConfig for ConfigImpl {
     fn new_scheduler(&self) -> Box<dyn EnvoyBootstrapExtensionConfigScheduler> {
         // SAFETY: see above.
-        let raw = unsafe {
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_new(self.raw)
-        };
+        let raw = unsafe { abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_new(self.raw) };
         Box::new(Scheduler { raw })
     }
 
     fn signal_init_complete(&self) {
         // SAFETY: see above.
         unsafe {
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_signal_init_complete(
-                self.raw,
-            );
+            abi::envoy_dynamic_module_callback_bootstrap_extension_config_signal_init_complete(self.raw);
         }
     }
 
     fn new_timer(&self) -> Box<dyn EnvoyBootstrapExtensionTimer> {
         // SAFETY: see above.
-        let raw =
-            unsafe { abi::envoy_dynamic_module_callback_bootstrap_extension_timer_new(self.raw) };
+        let raw = unsafe { abi::envoy_dynamic_module_callback_bootstrap_extension_timer_new(self.raw) };
         Box::new(OwnedTimer(Timer { raw }))
     }
 
@@ -91,11 +71,7 @@ impl EnvoyBootstrapExtensionConfig for ConfigImpl {
         self.define(define, name, &[]).map(EnvoyGaugeId)
     }
 
-    fn define_gauge_vec<'a>(
-        &mut self,
-        name: &str,
-        label_names: &[&'a str],
-    ) -> Result<EnvoyGaugeVecId, MetricsResult> {
+    fn define_gauge_vec<'a>(&mut self, name: &str, label_names: &[&'a str]) -> Result<EnvoyGaugeVecId, MetricsResult> {
         let define = abi::envoy_dynamic_module_callback_bootstrap_extension_config_define_gauge;
         self.define(define, name, label_names).map(EnvoyGaugeVecId)
     }
@@ -174,13 +150,8 @@ impl EnvoyBootstrapExtensionConfig for ConfigImpl {
         self.record(record, (id.0, value), label_values)
     }
 
-    fn record_histogram_value(
-        &self,
-        id: EnvoyHistogramId,
-        value: u64,
-    ) -> Result<(), MetricsResult> {
-        let record =
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_record_histogram_value;
+    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64) -> Result<(), MetricsResult> {
+        let record = abi::envoy_dynamic_module_callback_bootstrap_extension_config_record_histogram_value;
         self.record(record, (id.0, value), &[])
     }
 
@@ -190,8 +161,7 @@ impl EnvoyBootstrapExtensionConfig for ConfigImpl {
         label_values: &[&'a str],
         value: u64,
     ) -> Result<(), MetricsResult> {
-        let record =
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_record_histogram_value;
+        let record = abi::envoy_dynamic_module_callback_bootstrap_extension_config_record_histogram_value;
         self.record(record, (id.0, value), label_values)
     }
 }
@@ -247,9 +217,7 @@ impl EnvoyBootstrapExtensionConfigScheduler for Scheduler {
     fn commit(&self, event_id: u64) {
         // SAFETY: the scheduler is ours until `drop`.
         unsafe {
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_commit(
-                self.raw, event_id,
-            );
+            abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_commit(self.raw, event_id);
         }
     }
 }
@@ -258,9 +226,7 @@ impl Drop for Scheduler {
     fn drop(&mut self) {
         // SAFETY: the last use of the scheduler, and no commit runs: this is the only reference.
         unsafe {
-            abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_delete(
-                self.raw,
-            );
+            abi::envoy_dynamic_module_callback_bootstrap_extension_config_scheduler_delete(self.raw);
         }
     }
 }
@@ -276,9 +242,7 @@ unsafe impl Send for Timer {}
 unsafe impl Sync for Timer {}
 
 impl Timer {
-    pub(super) fn new(
-        raw: abi::envoy_dynamic_module_type_bootstrap_extension_timer_module_ptr,
-    ) -> Self {
+    pub(super) fn new(raw: abi::envoy_dynamic_module_type_bootstrap_extension_timer_module_ptr) -> Self {
         Self { raw }
     }
 }
@@ -293,10 +257,7 @@ impl EnvoyBootstrapExtensionTimer for Timer {
         let milliseconds = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         // SAFETY: see above.
         unsafe {
-            abi::envoy_dynamic_module_callback_bootstrap_extension_timer_enable(
-                self.raw,
-                milliseconds,
-            );
+            abi::envoy_dynamic_module_callback_bootstrap_extension_timer_enable(self.raw, milliseconds);
         }
     }
 

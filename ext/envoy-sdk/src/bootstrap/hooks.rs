@@ -2,9 +2,7 @@
 //! this crate has no use for are here and do nothing. None lets a panic out.
 
 use super::envoy_impl::{ConfigImpl, ExtensionImpl, Timer};
-use super::{
-    BootstrapExtension, BootstrapExtensionConfig, CompletionCallback, EnvoyBootstrapExtension,
-};
+use super::{BootstrapExtension, BootstrapExtensionConfig, CompletionCallback, EnvoyBootstrapExtension};
 use crate::abi::{
     self, envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
     envoy_dynamic_module_type_envoy_http_header as EnvoyHeader,
@@ -55,9 +53,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_config_new(
 ///
 /// For Envoy, once, with what `config_new` answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_config_destroy(
-    config: ModuleConfig,
-) {
+pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_config_destroy(config: ModuleConfig) {
     if !config.is_null() {
         // SAFETY: made by `config_new`, and this is its last use.
         let config = unsafe { Box::from_raw(config.cast::<Config>().cast_mut()) };
@@ -77,9 +73,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_new(
 ) -> ModuleExtension {
     // SAFETY: made by `config_new`, alive during the hook.
     let config = unsafe { &*config.cast::<Config>() };
-    let made = caught("bootstrap_extension_new", || {
-        config.new_bootstrap_extension(&mut ExtensionImpl::new(envoy))
-    });
+    let made = caught("bootstrap_extension_new", || config.new_bootstrap_extension(&mut ExtensionImpl::new(envoy)));
     match made {
         Some(extension) => Box::into_raw(Box::<Extension>::new(Mutex::new(extension))).cast(),
         None => std::ptr::null(),
@@ -92,9 +86,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_new(
 ///
 /// For Envoy, once, with what `bootstrap_extension_new` answered.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_destroy(
-    extension: ModuleExtension,
-) {
+pub unsafe extern "C" fn envoy_dynamic_module_on_bootstrap_extension_destroy(extension: ModuleExtension) {
     if !extension.is_null() {
         // SAFETY: made by `bootstrap_extension_new`, and this is its last use.
         let extension = unsafe { Box::from_raw(extension.cast::<Extension>().cast_mut()) };

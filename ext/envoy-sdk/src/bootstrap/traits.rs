@@ -2,28 +2,18 @@
 //! unless a method says otherwise.
 
 use crate::abi::{self, envoy_dynamic_module_type_metrics_result as MetricsResult};
-use crate::{
-    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
-    EnvoyHistogramVecId,
-};
+use crate::{EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId, EnvoyHistogramVecId};
 use std::os::raw::c_void;
 use std::time::Duration;
 
 /// The module's side of a bootstrap extension's configuration.
 pub trait BootstrapExtensionConfig: Send + Sync {
     /// Makes the extension.
-    fn new_bootstrap_extension(
-        &self,
-        envoy_extension: &mut dyn EnvoyBootstrapExtension,
-    ) -> Box<dyn BootstrapExtension>;
+    fn new_bootstrap_extension(&self, envoy_extension: &mut dyn EnvoyBootstrapExtension)
+        -> Box<dyn BootstrapExtension>;
 
     /// An event that was committed with the configuration's scheduler.
-    fn on_scheduled(
-        &self,
-        _envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig,
-        _event_id: u64,
-    ) {
-    }
+    fn on_scheduled(&self, _envoy_extension_config: &mut dyn EnvoyBootstrapExtensionConfig, _event_id: u64) {}
 
     /// A timer of [`EnvoyBootstrapExtensionConfig::new_timer`] fired; it may be enabled again.
     fn on_timer_fired(
@@ -42,18 +32,13 @@ pub trait BootstrapExtension: Send + Sync {
     /// A worker starts; on that worker's thread.
     ///
     /// Workers start one after the other, so `&mut self` is sound: the hook layer serialises them.
-    fn on_worker_thread_initialized(&mut self, _envoy_extension: &mut dyn EnvoyBootstrapExtension) {
-    }
+    fn on_worker_thread_initialized(&mut self, _envoy_extension: &mut dyn EnvoyBootstrapExtension) {}
 
     /// Envoy drains its listeners; not called for SIGTERM.
     fn on_drain_started(&mut self, _envoy_extension: &mut dyn EnvoyBootstrapExtension) {}
 
     /// Envoy is about to exit and waits for `completion`.
-    fn on_shutdown(
-        &mut self,
-        _envoy_extension: &mut dyn EnvoyBootstrapExtension,
-        completion: CompletionCallback,
-    ) {
+    fn on_shutdown(&mut self, _envoy_extension: &mut dyn EnvoyBootstrapExtension, completion: CompletionCallback) {
         completion.done();
     }
 }
@@ -88,11 +73,7 @@ pub trait EnvoyBootstrapExtensionConfig {
     fn define_gauge(&mut self, name: &str) -> Result<EnvoyGaugeId, MetricsResult>;
 
     /// Defines a gauge with labels.
-    fn define_gauge_vec<'a>(
-        &mut self,
-        name: &str,
-        label_names: &[&'a str],
-    ) -> Result<EnvoyGaugeVecId, MetricsResult>;
+    fn define_gauge_vec<'a>(&mut self, name: &str, label_names: &[&'a str]) -> Result<EnvoyGaugeVecId, MetricsResult>;
 
     /// Defines a histogram.
     fn define_histogram(&mut self, name: &str) -> Result<EnvoyHistogramId, MetricsResult>;
@@ -119,12 +100,8 @@ pub trait EnvoyBootstrapExtensionConfig {
     fn set_gauge(&self, id: EnvoyGaugeId, value: u64) -> Result<(), MetricsResult>;
 
     /// Sets a gauge with labels.
-    fn set_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        label_values: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult>;
+    fn set_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, label_values: &[&'a str], value: u64)
+        -> Result<(), MetricsResult>;
 
     /// Adds to a gauge.
     fn increase_gauge(&self, id: EnvoyGaugeId, value: u64) -> Result<(), MetricsResult>;
@@ -149,8 +126,7 @@ pub trait EnvoyBootstrapExtensionConfig {
     ) -> Result<(), MetricsResult>;
 
     /// Records a value in a histogram.
-    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64)
-        -> Result<(), MetricsResult>;
+    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64) -> Result<(), MetricsResult>;
 
     /// Records a value in a histogram with labels.
     fn record_histogram_value_vec<'a>(
@@ -227,10 +203,7 @@ unsafe impl Send for CompletionCallback {}
 unsafe impl Sync for CompletionCallback {}
 
 impl CompletionCallback {
-    pub(crate) fn new(
-        callback: abi::envoy_dynamic_module_type_event_cb,
-        context: *mut c_void,
-    ) -> Self {
+    pub(crate) fn new(callback: abi::envoy_dynamic_module_type_event_cb, context: *mut c_void) -> Self {
         Self { callback, context }
     }
 

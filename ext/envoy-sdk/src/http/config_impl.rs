@@ -3,10 +3,7 @@
 use super::{EnvoyHttpFilterConfig, EnvoyHttpFilterConfigScheduler};
 use crate::abi::{self, envoy_dynamic_module_type_metrics_result as MetricsResult, module_buffer};
 use crate::convert::with_texts;
-use crate::{
-    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
-    EnvoyHistogramVecId,
-};
+use crate::{EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId, EnvoyHistogramVecId};
 use std::os::raw::c_void;
 
 /// Envoy's side of a filter configuration; handed to the factory of the module's side.
@@ -15,18 +12,11 @@ pub struct EnvoyHttpFilterConfigImpl {
 }
 
 impl EnvoyHttpFilterConfigImpl {
-    pub(crate) fn new(
-        raw_ptr: abi::envoy_dynamic_module_type_http_filter_config_envoy_ptr,
-    ) -> Self {
+    pub(crate) fn new(raw_ptr: abi::envoy_dynamic_module_type_http_filter_config_envoy_ptr) -> Self {
         Self { raw_ptr }
     }
 
-    fn define(
-        &mut self,
-        define: abi::Definer,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<usize, MetricsResult> {
+    fn define(&mut self, define: abi::Definer, name: &str, labels: &[&str]) -> Result<usize, MetricsResult> {
         // SAFETY: the configuration is being made, on the main thread, so Envoy's side exists.
         unsafe { define_metric(define, self.raw_ptr, name, labels) }
     }
@@ -57,11 +47,7 @@ impl EnvoyHttpFilterConfig for EnvoyHttpFilterConfigImpl {
         self.define(define, name, &[]).map(EnvoyCounterId)
     }
 
-    fn define_counter_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyCounterVecId, MetricsResult> {
+    fn define_counter_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyCounterVecId, MetricsResult> {
         let define = abi::envoy_dynamic_module_callback_http_filter_config_define_counter;
         self.define(define, name, labels).map(EnvoyCounterVecId)
     }
@@ -71,11 +57,7 @@ impl EnvoyHttpFilterConfig for EnvoyHttpFilterConfigImpl {
         self.define(define, name, &[]).map(EnvoyGaugeId)
     }
 
-    fn define_gauge_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyGaugeVecId, MetricsResult> {
+    fn define_gauge_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyGaugeVecId, MetricsResult> {
         let define = abi::envoy_dynamic_module_callback_http_filter_config_define_gauge;
         self.define(define, name, labels).map(EnvoyGaugeVecId)
     }
@@ -85,20 +67,14 @@ impl EnvoyHttpFilterConfig for EnvoyHttpFilterConfigImpl {
         self.define(define, name, &[]).map(EnvoyHistogramId)
     }
 
-    fn define_histogram_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyHistogramVecId, MetricsResult> {
+    fn define_histogram_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyHistogramVecId, MetricsResult> {
         let define = abi::envoy_dynamic_module_callback_http_filter_config_define_histogram;
         self.define(define, name, labels).map(EnvoyHistogramVecId)
     }
 
     fn new_scheduler(&self) -> Box<dyn EnvoyHttpFilterConfigScheduler> {
         // SAFETY: the configuration is being made, on the main thread, so Envoy's side exists.
-        let raw = unsafe {
-            abi::envoy_dynamic_module_callback_http_filter_config_scheduler_new(self.raw_ptr)
-        };
+        let raw = unsafe { abi::envoy_dynamic_module_callback_http_filter_config_scheduler_new(self.raw_ptr) };
         Box::new(ConfigScheduler { raw })
     }
 }
@@ -117,9 +93,7 @@ impl EnvoyHttpFilterConfigScheduler for ConfigScheduler {
         if !self.raw.is_null() {
             // SAFETY: the scheduler is ours until `drop`.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_filter_config_scheduler_commit(
-                    self.raw, event_id,
-                );
+                abi::envoy_dynamic_module_callback_http_filter_config_scheduler_commit(self.raw, event_id);
             }
         }
     }

@@ -2,10 +2,7 @@
 
 use crate::abi::{self, envoy_dynamic_module_type_metrics_result as MetricsResult};
 use crate::convert::with_texts;
-use crate::{
-    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
-    EnvoyHistogramVecId,
-};
+use crate::{EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId, EnvoyHistogramVecId};
 use std::cell::Cell;
 
 type EnvoyConfig = abi::envoy_dynamic_module_type_http_filter_config_envoy_ptr;
@@ -85,22 +82,13 @@ impl ConfigMetrics {
     }
 
     /// Sets a gauge with labels.
-    pub fn set_gauge_vec(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    pub fn set_gauge_vec(&self, id: EnvoyGaugeVecId, labels: &[&str], value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_config_set_gauge;
         self.record(record, id.0, labels, value)
     }
 
     /// Records a value in a histogram.
-    pub fn record_histogram_value(
-        &self,
-        id: EnvoyHistogramId,
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    pub fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_config_record_histogram_value;
         self.record(record, id.0, &[], value)
     }
@@ -116,13 +104,7 @@ impl ConfigMetrics {
         self.record(record, id.0, labels, value)
     }
 
-    fn record(
-        &self,
-        record: abi::Recorder,
-        id: usize,
-        labels: &[&str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn record(&self, record: abi::Recorder, id: usize, labels: &[&str], value: u64) -> Result<(), MetricsResult> {
         // SAFETY: this object exists only inside a hook of the configuration, which is alive then.
         unsafe { record_metric(record, self.envoy, (id, value), labels) }
     }

@@ -9,8 +9,8 @@ use crate::abi::{
     envoy_dynamic_module_type_metrics_result as MetricsResult,
 };
 use crate::{
-    EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId,
-    EnvoyHistogramId, EnvoyHistogramVecId, EnvoyMutBuffer,
+    EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
+    EnvoyHistogramVecId, EnvoyMutBuffer,
 };
 
 /// Envoy's side of a filter configuration.
@@ -24,31 +24,19 @@ pub trait EnvoyHttpFilterConfig {
     fn define_counter(&mut self, name: &str) -> Result<EnvoyCounterId, MetricsResult>;
 
     /// Defines a counter with labels.
-    fn define_counter_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyCounterVecId, MetricsResult>;
+    fn define_counter_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyCounterVecId, MetricsResult>;
 
     /// Defines a gauge.
     fn define_gauge(&mut self, name: &str) -> Result<EnvoyGaugeId, MetricsResult>;
 
     /// Defines a gauge with labels.
-    fn define_gauge_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyGaugeVecId, MetricsResult>;
+    fn define_gauge_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyGaugeVecId, MetricsResult>;
 
     /// Defines a histogram.
     fn define_histogram(&mut self, name: &str) -> Result<EnvoyHistogramId, MetricsResult>;
 
     /// Defines a histogram with labels.
-    fn define_histogram_vec(
-        &mut self,
-        name: &str,
-        labels: &[&str],
-    ) -> Result<EnvoyHistogramVecId, MetricsResult>;
+    fn define_histogram_vec(&mut self, name: &str, labels: &[&str]) -> Result<EnvoyHistogramVecId, MetricsResult>;
 
     /// A scheduler whose events arrive on the main thread, at
     /// [`HttpFilterConfig::on_scheduled`](super::HttpFilterConfig::on_scheduled).
@@ -132,67 +120,36 @@ pub trait EnvoyHttpFilter {
     fn add_custom_flag(&mut self, flag: &str);
 
     /// A number of the metadata.
-    fn get_metadata_number(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<f64>;
+    fn get_metadata_number(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<f64>;
 
     /// Sets a number in the stream's dynamic metadata.
     fn set_dynamic_metadata_number(&mut self, namespace: &str, key: &str, value: f64);
 
     /// A string of the metadata.
-    fn get_metadata_string<'a>(
-        &'a self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<EnvoyBuffer<'a>>;
+    fn get_metadata_string<'a>(&'a self, source: MetadataSource, namespace: &str, key: &str)
+        -> Option<EnvoyBuffer<'a>>;
 
     /// Sets a string in the stream's dynamic metadata.
     fn set_dynamic_metadata_string(&mut self, namespace: &str, key: &str, value: &str);
 
     /// A boolean of the metadata.
-    fn get_metadata_bool(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<bool>;
+    fn get_metadata_bool(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<bool>;
 
     /// Sets a boolean in the stream's dynamic metadata.
     fn set_dynamic_metadata_bool(&mut self, namespace: &str, key: &str, value: bool);
 
     /// The keys of a namespace of the metadata; `None` if it has none.
-    fn get_metadata_keys<'a>(
-        &'a self,
-        source: MetadataSource,
-        namespace: &str,
-    ) -> Option<Vec<EnvoyBuffer<'a>>>;
+    fn get_metadata_keys<'a>(&'a self, source: MetadataSource, namespace: &str) -> Option<Vec<EnvoyBuffer<'a>>>;
 
     /// The namespaces of the metadata; `None` if there are none.
-    fn get_metadata_namespaces<'a>(
-        &'a self,
-        source: MetadataSource,
-    ) -> Option<Vec<EnvoyBuffer<'a>>>;
+    fn get_metadata_namespaces<'a>(&'a self, source: MetadataSource) -> Option<Vec<EnvoyBuffer<'a>>>;
 
     /// How many elements a list of the metadata has.
-    fn get_metadata_list_size(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<usize>;
+    fn get_metadata_list_size(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<usize>;
 
     /// A number in a list of the metadata.
-    fn get_metadata_list_number(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-        index: usize,
-    ) -> Option<f64>;
+    fn get_metadata_list_number(&self, source: MetadataSource, namespace: &str, key: &str, index: usize)
+        -> Option<f64>;
 
     /// A string in a list of the metadata.
     fn get_metadata_list_string<'a>(
@@ -204,13 +161,7 @@ pub trait EnvoyHttpFilter {
     ) -> Option<EnvoyBuffer<'a>>;
 
     /// A boolean in a list of the metadata.
-    fn get_metadata_list_bool(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-        index: usize,
-    ) -> Option<bool>;
+    fn get_metadata_list_bool(&self, source: MetadataSource, namespace: &str, key: &str, index: usize) -> Option<bool>;
 
     /// The piece of request body that this very
     /// [`on_request_body`](super::HttpFilter::on_request_body) is about.
@@ -279,23 +230,15 @@ pub trait EnvoyHttpFilter {
     /// `stream_handle` must come from [`Self::start_http_stream`] of the same filter. This
     /// implementation looks the handle up and answers `false` to any other; the marker keeps the
     /// public SDK's signature.
-    unsafe fn send_http_stream_data(
-        &mut self,
-        stream_handle: u64,
-        data: &[u8],
-        end_stream: bool,
-    ) -> bool;
+    unsafe fn send_http_stream_data(&mut self, stream_handle: u64, data: &[u8], end_stream: bool) -> bool;
 
     /// Sends the trailers of an HTTP stream, which end its request; whether they were taken.
     ///
     /// # Safety
     ///
     /// As for [`Self::send_http_stream_data`].
-    unsafe fn send_http_stream_trailers<'a>(
-        &mut self,
-        stream_handle: u64,
-        trailers: &'a [(&'a str, &'a [u8])],
-    ) -> bool;
+    unsafe fn send_http_stream_trailers<'a>(&mut self, stream_handle: u64, trailers: &'a [(&'a str, &'a [u8])])
+        -> bool;
 
     /// Cancels an HTTP stream; [`on_http_stream_reset`](super::HttpFilter::on_http_stream_reset)
     /// follows.
@@ -330,38 +273,22 @@ pub trait EnvoyHttpFilter {
     fn increase_gauge(&self, id: EnvoyGaugeId, value: u64) -> Result<(), MetricsResult>;
 
     /// Adds to a gauge with labels.
-    fn increase_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult>;
+    fn increase_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult>;
 
     /// Subtracts from a gauge.
     fn decrease_gauge(&self, id: EnvoyGaugeId, value: u64) -> Result<(), MetricsResult>;
 
     /// Subtracts from a gauge with labels.
-    fn decrease_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult>;
+    fn decrease_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult>;
 
     /// Sets a gauge.
     fn set_gauge(&self, id: EnvoyGaugeId, value: u64) -> Result<(), MetricsResult>;
 
     /// Sets a gauge with labels.
-    fn set_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult>;
+    fn set_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult>;
 
     /// Records a value in a histogram.
-    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64)
-        -> Result<(), MetricsResult>;
+    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64) -> Result<(), MetricsResult>;
 
     /// Records a value in a histogram with labels.
     fn record_histogram_value_vec<'a>(

@@ -3,8 +3,7 @@
 use super::stream::{Response, Stream};
 use super::{record_metric, EnvoyHttpFilter, EnvoyHttpFilterScheduler, EnvoySpan};
 use crate::abi::{
-    self, envoy_dynamic_module_type_attribute_id as AttributeId,
-    envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
+    self, envoy_dynamic_module_type_attribute_id as AttributeId, envoy_dynamic_module_type_envoy_buffer as EnvoyBuf,
     envoy_dynamic_module_type_http_body_type as BodyType,
     envoy_dynamic_module_type_http_callout_init_result as InitResult,
     envoy_dynamic_module_type_http_filter_stream_reset_reason as ResetReason,
@@ -14,8 +13,8 @@ use crate::abi::{
 };
 use crate::convert::{bytes, filled, text, with_headers};
 use crate::{
-    EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId,
-    EnvoyHistogramId, EnvoyHistogramVecId, EnvoyMutBuffer,
+    EnvoyBuffer, EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyGaugeVecId, EnvoyHistogramId,
+    EnvoyHistogramVecId, EnvoyMutBuffer,
 };
 use std::os::raw::c_void;
 use std::ptr::NonNull;
@@ -46,9 +45,7 @@ impl EnvoyHttpFilterImpl {
         with_headers(&headers, |headers, size| {
             // SAFETY: see above.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_send_response(
-                    envoy, 500, headers, size, body, details,
-                );
+                abi::envoy_dynamic_module_callback_http_send_response(envoy, 500, headers, size, body, details);
             }
         });
     }
@@ -98,11 +95,8 @@ impl EnvoyHttpFilterImpl {
         // SAFETY: see above; a pair has the layout of a header, and Envoy writes all or answers
         // false.
         unsafe {
-            let size =
-                abi::envoy_dynamic_module_callback_http_get_headers_size(envoy, header_type);
-            filled(size, |place| {
-                abi::envoy_dynamic_module_callback_http_get_headers(envoy, header_type, place)
-            })
+            let size = abi::envoy_dynamic_module_callback_http_get_headers_size(envoy, header_type);
+            filled(size, |place| abi::envoy_dynamic_module_callback_http_get_headers(envoy, header_type, place))
         }
         .unwrap_or_default()
     }
@@ -141,11 +135,8 @@ impl EnvoyHttpFilterImpl {
         // SAFETY: see above; a view has the layout of a buffer, and Envoy writes all or answers
         // false.
         unsafe {
-            let size =
-                abi::envoy_dynamic_module_callback_http_get_body_chunks_size(envoy, body_type);
-            filled(size, |place| {
-                abi::envoy_dynamic_module_callback_http_get_body_chunks(envoy, body_type, place)
-            })
+            let size = abi::envoy_dynamic_module_callback_http_get_body_chunks_size(envoy, body_type);
+            filled(size, |place| abi::envoy_dynamic_module_callback_http_get_body_chunks(envoy, body_type, place))
         }
     }
 
@@ -158,9 +149,7 @@ impl EnvoyHttpFilterImpl {
     fn drain_body(&mut self, body_type: BodyType, number_of_bytes: usize) -> bool {
         let Some(envoy) = self.stream().open() else { return false };
         // SAFETY: see above.
-        unsafe {
-            abi::envoy_dynamic_module_callback_http_drain_body(envoy, body_type, number_of_bytes)
-        }
+        unsafe { abi::envoy_dynamic_module_callback_http_drain_body(envoy, body_type, number_of_bytes) }
     }
 }
 
@@ -246,14 +235,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         with_headers(headers, |headers, size| {
             // SAFETY: see above.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_send_response(
-                    envoy,
-                    status_code,
-                    headers,
-                    size,
-                    body,
-                    details,
-                );
+                abi::envoy_dynamic_module_callback_http_send_response(envoy, status_code, headers, size, body, details);
             }
         });
     }
@@ -268,9 +250,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         with_headers(headers, |headers, size| {
             // SAFETY: see above.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_send_response_headers(
-                    envoy, headers, size, end_stream,
-                );
+                abi::envoy_dynamic_module_callback_http_send_response_headers(envoy, headers, size, end_stream);
             }
         });
     }
@@ -282,11 +262,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         }
         // SAFETY: see above.
         unsafe {
-            abi::envoy_dynamic_module_callback_http_send_response_data(
-                envoy,
-                module_buffer(body),
-                end_stream,
-            );
+            abi::envoy_dynamic_module_callback_http_send_response_data(envoy, module_buffer(body), end_stream);
         }
     }
 
@@ -296,9 +272,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         with_headers(trailers, |trailers, size| {
             // SAFETY: see above.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_send_response_trailers(
-                    envoy, trailers, size,
-                );
+                abi::envoy_dynamic_module_callback_http_send_response_trailers(envoy, trailers, size);
             }
         });
     }
@@ -307,19 +281,11 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         let Some(envoy) = self.stream().alive() else { return };
         // SAFETY: see above.
         unsafe {
-            abi::envoy_dynamic_module_callback_http_add_custom_flag(
-                envoy,
-                module_buffer(flag.as_bytes()),
-            );
+            abi::envoy_dynamic_module_callback_http_add_custom_flag(envoy, module_buffer(flag.as_bytes()));
         }
     }
 
-    fn get_metadata_number(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<f64> {
+    fn get_metadata_number(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<f64> {
         let envoy = self.stream().alive()?;
         let mut value = 0.0;
         // SAFETY: see above.
@@ -382,12 +348,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         }
     }
 
-    fn get_metadata_bool(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<bool> {
+    fn get_metadata_bool(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<bool> {
         let envoy = self.stream().alive()?;
         let mut value = false;
         // SAFETY: see above.
@@ -416,51 +377,30 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         }
     }
 
-    fn get_metadata_keys<'a>(
-        &'a self,
-        source: MetadataSource,
-        namespace: &str,
-    ) -> Option<Vec<EnvoyBuffer<'a>>> {
+    fn get_metadata_keys<'a>(&'a self, source: MetadataSource, namespace: &str) -> Option<Vec<EnvoyBuffer<'a>>> {
         let envoy = self.stream().alive()?;
         let namespace = module_buffer(namespace.as_bytes());
         // SAFETY: see above; a view has the layout of a buffer, and Envoy writes all or answers
         // false.
         unsafe {
-            let size = abi::envoy_dynamic_module_callback_http_get_metadata_keys_count(
-                envoy, source, namespace,
-            );
+            let size = abi::envoy_dynamic_module_callback_http_get_metadata_keys_count(envoy, source, namespace);
             filled(size, |place| {
-                abi::envoy_dynamic_module_callback_http_get_metadata_keys(
-                    envoy, source, namespace, place,
-                )
+                abi::envoy_dynamic_module_callback_http_get_metadata_keys(envoy, source, namespace, place)
             })
         }
     }
 
-    fn get_metadata_namespaces<'a>(
-        &'a self,
-        source: MetadataSource,
-    ) -> Option<Vec<EnvoyBuffer<'a>>> {
+    fn get_metadata_namespaces<'a>(&'a self, source: MetadataSource) -> Option<Vec<EnvoyBuffer<'a>>> {
         let envoy = self.stream().alive()?;
         // SAFETY: see above; a view has the layout of a buffer, and Envoy writes all or answers
         // false.
         unsafe {
-            let size =
-                abi::envoy_dynamic_module_callback_http_get_metadata_namespaces_count(envoy, source);
-            filled(size, |place| {
-                abi::envoy_dynamic_module_callback_http_get_metadata_namespaces(
-                    envoy, source, place,
-                )
-            })
+            let size = abi::envoy_dynamic_module_callback_http_get_metadata_namespaces_count(envoy, source);
+            filled(size, |place| abi::envoy_dynamic_module_callback_http_get_metadata_namespaces(envoy, source, place))
         }
     }
 
-    fn get_metadata_list_size(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-    ) -> Option<usize> {
+    fn get_metadata_list_size(&self, source: MetadataSource, namespace: &str, key: &str) -> Option<usize> {
         let envoy = self.stream().alive()?;
         let mut value = 0;
         // SAFETY: see above.
@@ -522,13 +462,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         view(found, value)
     }
 
-    fn get_metadata_list_bool(
-        &self,
-        source: MetadataSource,
-        namespace: &str,
-        key: &str,
-        index: usize,
-    ) -> Option<bool> {
+    fn get_metadata_list_bool(&self, source: MetadataSource, namespace: &str, key: &str, index: usize) -> Option<bool> {
         let envoy = self.stream().alive()?;
         let mut value = false;
         // SAFETY: see above.
@@ -586,11 +520,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         let mut value = EnvoyBuf::EMPTY;
         // SAFETY: see above.
         let found = unsafe {
-            abi::envoy_dynamic_module_callback_http_filter_get_attribute_string(
-                envoy,
-                attribute_id,
-                &mut value,
-            )
+            abi::envoy_dynamic_module_callback_http_filter_get_attribute_string(envoy, attribute_id, &mut value)
         };
         view(found, value)
     }
@@ -600,11 +530,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         let mut value = 0;
         // SAFETY: see above.
         let found = unsafe {
-            abi::envoy_dynamic_module_callback_http_filter_get_attribute_int(
-                envoy,
-                attribute_id,
-                &mut value,
-            )
+            abi::envoy_dynamic_module_callback_http_filter_get_attribute_int(envoy, attribute_id, &mut value)
         };
         // The public SDK's type is signed; no attribute comes near the limit.
         found.then_some(i64::try_from(value).unwrap_or(i64::MAX))
@@ -615,11 +541,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         let mut value = false;
         // SAFETY: see above.
         let found = unsafe {
-            abi::envoy_dynamic_module_callback_http_filter_get_attribute_bool(
-                envoy,
-                attribute_id,
-                &mut value,
-            )
+            abi::envoy_dynamic_module_callback_http_filter_get_attribute_bool(envoy, attribute_id, &mut value)
         };
         found.then_some(value)
     }
@@ -682,12 +604,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         (InitResult::from_number(result), id)
     }
 
-    unsafe fn send_http_stream_data(
-        &mut self,
-        stream_handle: u64,
-        data: &[u8],
-        end_stream: bool,
-    ) -> bool {
+    unsafe fn send_http_stream_data(&mut self, stream_handle: u64, data: &[u8], end_stream: bool) -> bool {
         let Some(envoy) = self.stream().active() else { return false };
         // SAFETY: see above; Envoy looks the handle up.
         unsafe {
@@ -709,12 +626,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         with_headers(trailers, |trailers, size| {
             // SAFETY: see above; Envoy looks the handle up.
             unsafe {
-                abi::envoy_dynamic_module_callback_http_stream_send_trailers(
-                    envoy,
-                    stream_handle,
-                    trailers,
-                    size,
-                )
+                abi::envoy_dynamic_module_callback_http_stream_send_trailers(envoy, stream_handle, trailers, size)
             }
         })
     }
@@ -765,12 +677,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         self.record(abi::envoy_dynamic_module_callback_http_filter_increment_gauge, id.0, &[], value)
     }
 
-    fn increase_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn increase_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_increment_gauge;
         self.record(record, id.0, labels, value)
     }
@@ -779,12 +686,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         self.record(abi::envoy_dynamic_module_callback_http_filter_decrement_gauge, id.0, &[], value)
     }
 
-    fn decrease_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn decrease_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_decrement_gauge;
         self.record(record, id.0, labels, value)
     }
@@ -793,21 +695,12 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
         self.record(abi::envoy_dynamic_module_callback_http_filter_set_gauge, id.0, &[], value)
     }
 
-    fn set_gauge_vec<'a>(
-        &self,
-        id: EnvoyGaugeVecId,
-        labels: &[&'a str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn set_gauge_vec<'a>(&self, id: EnvoyGaugeVecId, labels: &[&'a str], value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_set_gauge;
         self.record(record, id.0, labels, value)
     }
 
-    fn record_histogram_value(
-        &self,
-        id: EnvoyHistogramId,
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn record_histogram_value(&self, id: EnvoyHistogramId, value: u64) -> Result<(), MetricsResult> {
         let record = abi::envoy_dynamic_module_callback_http_filter_record_histogram_value;
         self.record(record, id.0, &[], value)
     }
@@ -873,13 +766,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
 }
 
 impl EnvoyHttpFilterImpl {
-    fn record(
-        &self,
-        record: abi::Recorder,
-        id: usize,
-        labels: &[&str],
-        value: u64,
-    ) -> Result<(), MetricsResult> {
+    fn record(&self, record: abi::Recorder, id: usize, labels: &[&str], value: u64) -> Result<(), MetricsResult> {
         // SAFETY: Envoy's filter exists to the end of the hook, see `Stream::recorder`.
         unsafe { record_metric(record, self.stream().recorder(), (id, value), labels) }
     }
@@ -959,22 +846,16 @@ impl EnvoySpan for Span<'_> {
     fn get_baggage(&self, key: &str) -> Option<String> {
         let key = module_buffer(key.as_bytes());
         // SAFETY: see above.
-        self.read(|span, value| unsafe {
-            abi::envoy_dynamic_module_callback_http_span_get_baggage(span, key, value)
-        })
+        self.read(|span, value| unsafe { abi::envoy_dynamic_module_callback_http_span_get_baggage(span, key, value) })
     }
 
     fn get_trace_id(&self) -> Option<String> {
         // SAFETY: see above.
-        self.read(|span, value| unsafe {
-            abi::envoy_dynamic_module_callback_http_span_get_trace_id(span, value)
-        })
+        self.read(|span, value| unsafe { abi::envoy_dynamic_module_callback_http_span_get_trace_id(span, value) })
     }
 
     fn get_span_id(&self) -> Option<String> {
         // SAFETY: see above.
-        self.read(|span, value| unsafe {
-            abi::envoy_dynamic_module_callback_http_span_get_span_id(span, value)
-        })
+        self.read(|span, value| unsafe { abi::envoy_dynamic_module_callback_http_span_get_span_id(span, value) })
     }
 }

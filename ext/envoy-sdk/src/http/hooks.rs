@@ -136,9 +136,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_request_headers(
         stream.defer(Deferred::RequestHeaders { end_of_stream });
         return RequestHeadersStatus::StopIteration;
     }
-    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
-        filter.on_request_headers(envoy, end_of_stream)
-    };
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_request_headers(envoy, end_of_stream);
     // SAFETY: a filter of ours that is not busy.
     unsafe { Stream::run(filter.cast(), "request_headers", OnPanic::Respond, method) }
         .or(RequestHeadersStatus::StopIteration)
@@ -162,9 +160,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_request_body(
         stream.defer(Deferred::RequestBody { end_of_stream });
         return RequestBodyStatus::StopIterationAndWatermark;
     }
-    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
-        filter.on_request_body(envoy, end_of_stream)
-    };
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_request_body(envoy, end_of_stream);
     // SAFETY: a filter of ours that is not busy.
     unsafe { Stream::run(filter.cast(), "request_body", OnPanic::Respond, method) }
         .or(RequestBodyStatus::StopIterationNoBuffer)
@@ -186,8 +182,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_request_trailers(
         stream.defer(Deferred::RequestTrailers);
         return RequestTrailersStatus::StopIteration;
     }
-    let method =
-        |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_request_trailers(envoy);
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_request_trailers(envoy);
     // SAFETY: a filter of ours that is not busy.
     unsafe { Stream::run(filter.cast(), "request_trailers", OnPanic::Respond, method) }
         .or(RequestTrailersStatus::StopIteration)
@@ -208,9 +203,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_response_headers(
     if unsafe { occupied(filter) } {
         return ResponseHeadersStatus::Continue;
     }
-    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
-        filter.on_response_headers(envoy, end_of_stream)
-    };
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_response_headers(envoy, end_of_stream);
     // SAFETY: a filter of ours that is not busy.
     match unsafe { Stream::run(filter.cast(), "response_headers", OnPanic::Reset, method) } {
         Outcome::Done(status) => status,
@@ -234,9 +227,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_response_body(
     if unsafe { occupied(filter) } {
         return ResponseBodyStatus::Continue;
     }
-    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
-        filter.on_response_body(envoy, end_of_stream)
-    };
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_response_body(envoy, end_of_stream);
     // SAFETY: a filter of ours that is not busy.
     match unsafe { Stream::run(filter.cast(), "response_body", OnPanic::Reset, method) } {
         Outcome::Done(status) => status,
@@ -259,8 +250,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_response_trailers(
     if unsafe { occupied(filter) } {
         return ResponseTrailersStatus::Continue;
     }
-    let method =
-        |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_response_trailers(envoy);
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| filter.on_response_trailers(envoy);
     // SAFETY: a filter of ours that is not busy.
     match unsafe { Stream::run(filter.cast(), "response_trailers", OnPanic::Reset, method) } {
         Outcome::Done(status) => status,
@@ -339,9 +329,14 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
 ) {
     // SAFETY: a filter of ours, or null.
     unsafe {
-        event(filter, "scheduled", || Deferred::Scheduled(event_id), |filter, envoy| {
-            filter.on_scheduled(envoy, event_id);
-        });
+        event(
+            filter,
+            "scheduled",
+            || Deferred::Scheduled(event_id),
+            |filter, envoy| {
+                filter.on_scheduled(envoy, event_id);
+            },
+        );
     }
 }
 
@@ -357,9 +352,14 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_downstream_above_wr
 ) {
     // SAFETY: a filter of ours, or null.
     unsafe {
-        event(filter, "above_write_buffer_high_watermark", || Deferred::Above, |filter, envoy| {
-            filter.on_downstream_above_write_buffer_high_watermark(envoy);
-        });
+        event(
+            filter,
+            "above_write_buffer_high_watermark",
+            || Deferred::Above,
+            |filter, envoy| {
+                filter.on_downstream_above_write_buffer_high_watermark(envoy);
+            },
+        );
     }
 }
 
@@ -375,9 +375,14 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_downstream_below_wr
 ) {
     // SAFETY: a filter of ours, or null.
     unsafe {
-        event(filter, "below_write_buffer_low_watermark", || Deferred::Below, |filter, envoy| {
-            filter.on_downstream_below_write_buffer_low_watermark(envoy);
-        });
+        event(
+            filter,
+            "below_write_buffer_low_watermark",
+            || Deferred::Below,
+            |filter, envoy| {
+                filter.on_downstream_below_write_buffer_low_watermark(envoy);
+            },
+        );
     }
 }
 
@@ -405,12 +410,8 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_http_callout_done(
             (!chunks.is_null()).then(|| views(chunks, chunks_size)),
         )
     };
-    let later = || Deferred::CalloutDone {
-        id,
-        result,
-        headers: headers.map(owned_headers),
-        body: body.map(owned_chunks),
-    };
+    let later =
+        || Deferred::CalloutDone { id, result, headers: headers.map(owned_headers), body: body.map(owned_chunks) };
     // SAFETY: a filter of ours, or null.
     unsafe {
         event(filter, "http_callout_done", later, |filter, envoy| {
@@ -506,9 +507,14 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_http_stream_complet
 ) {
     // SAFETY: a filter of ours, or null.
     unsafe {
-        event(filter, "http_stream_complete", || Deferred::StreamComplete { id }, |filter, envoy| {
-            filter.on_http_stream_complete(envoy, id);
-        });
+        event(
+            filter,
+            "http_stream_complete",
+            || Deferred::StreamComplete { id },
+            |filter, envoy| {
+                filter.on_http_stream_complete(envoy, id);
+            },
+        );
     }
 }
 
@@ -527,9 +533,14 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_http_stream_reset(
     let reason = StreamResetReason::from_number(reason);
     // SAFETY: a filter of ours, or null.
     unsafe {
-        event(filter, "http_stream_reset", || Deferred::StreamReset { id, reason }, |filter, envoy| {
-            filter.on_http_stream_reset(envoy, id, reason);
-        });
+        event(
+            filter,
+            "http_stream_reset",
+            || Deferred::StreamReset { id, reason },
+            |filter, envoy| {
+                filter.on_http_stream_reset(envoy, id, reason);
+            },
+        );
     }
 }
 

@@ -15,6 +15,7 @@ pub use config_metrics::{with_config_metrics, ConfigMetrics};
 pub use envoy::*;
 pub use filter::*;
 pub use filter_impl::EnvoyHttpFilterImpl;
+pub use stream::has_deferred_hooks;
 
 pub(crate) use config_impl::define_metric;
 pub(crate) use config_metrics::record_metric;

@@ -18,6 +18,25 @@ use std::collections::VecDeque;
 use std::os::raw::c_void;
 use std::ptr::NonNull;
 
+thread_local! {
+    // The stream whose filter's method is running on this thread.
+    static RUNNING: Cell<*const Stream> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Whether Envoy called hooks of the filter whose method is running on this thread, so that they
+/// wait for that method to return.
+///
+/// A method that sends much in a loop asks this between two pieces and returns if there are any: one
+/// of them may say that the client reads too slowly, or is gone. The public SDK lacks this.
+pub fn has_deferred_hooks() -> bool {
+    #[cfg(any(test, feature = "mock"))]
+    if crate::stand_in::deferred_hooks() {
+        return true;
+    }
+    // SAFETY: the pointer is set for the time that the holder certainly lives.
+    unsafe { RUNNING.get().as_ref() }.is_some_and(|stream| !stream.deferred.borrow().is_empty())
+}
+
 type Filter = Box<dyn HttpFilter<EnvoyHttpFilterImpl>>;
 
 /// How far the response of a stream is, as far as this side knows.
@@ -100,10 +119,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Makes the holder and lets `make` make the filter; a panic there makes a stream that answers
     /// 500. The result is what Envoy keeps, until [`Self::destroy`].
-    pub(crate) fn create(
-        envoy: *mut c_void,
-        make: impl FnOnce(&mut EnvoyHttpFilterImpl) -> Filter,
-    ) -> *const Self {
+    pub(crate) fn create(envoy: *mut c_void, make: impl FnOnce(&mut EnvoyHttpFilterImpl) -> Filter) -> *const Self {
         let stream = Box::new(Self {
             envoy: Cell::new(envoy),
             filter: UnsafeCell::new(None),
@@ -196,10 +212,12 @@ impl Stream {
         // SAFETY: the holder lives until `free` below.
         let stream = unsafe { &*this };
         stream.busy.set(true);
+        let outer = RUNNING.replace(this);
         let result = stream.call(hook, on_panic, body);
         while let Some(event) = stream.next_deferred() {
             stream.deliver(event);
         }
+        RUNNING.set(outer);
         stream.busy.set(false);
         if stream.destroyed.get() {
             // SAFETY: no method runs any more, and the caller does not use it again.
@@ -280,9 +298,7 @@ impl Stream {
                 let details = abi::module_buffer(b"dynamic_module_panic");
                 // SAFETY: Envoy's filter is alive, on its own worker.
                 unsafe {
-                    abi::envoy_dynamic_module_callback_http_filter_reset_stream(
-                        envoy, reason, details,
-                    );
+                    abi::envoy_dynamic_module_callback_http_filter_reset_stream(envoy, reason, details);
                 }
             }
         }
@@ -302,11 +318,7 @@ impl Stream {
 }
 
 impl Deferred {
-    fn deliver(
-        self,
-        filter: &mut dyn HttpFilter<EnvoyHttpFilterImpl>,
-        envoy: &mut EnvoyHttpFilterImpl,
-    ) {
+    fn deliver(self, filter: &mut dyn HttpFilter<EnvoyHttpFilterImpl>, envoy: &mut EnvoyHttpFilterImpl) {
         use super::EnvoyHttpFilter as _;
         use abi::{
             envoy_dynamic_module_type_on_http_filter_request_body_status as BodyStatus,
@@ -356,9 +368,7 @@ impl Deferred {
 
 /// Copies of headers whose hook is about to return.
 pub(crate) fn owned_headers(headers: &[(EnvoyBuffer, EnvoyBuffer)]) -> Headers {
-    let copy = |(key, value): &(EnvoyBuffer, EnvoyBuffer)| {
-        (key.as_slice().to_vec(), value.as_slice().to_vec())
-    };
+    let copy = |(key, value): &(EnvoyBuffer, EnvoyBuffer)| (key.as_slice().to_vec(), value.as_slice().to_vec());
     headers.iter().map(copy).collect()
 }
 
