@@ -78,12 +78,12 @@ module Ruvoy
       nil
     end
 
-    # @return [File, nil] nil: the body names no file, or one that only `each` can read (a pipe, a device, procfs)
+    # @return [File, nil] nil: the body names no file, or one that only `each` can read (a pipe, a device)
     def open_file(body)
       return unless body.respond_to?(:to_path) && (path = body.to_path)
 
       file = File.open(path, "rb") # rubocop:disable Style/FileOpen -- deliver_file closes it
-      return file if file.stat.file? && (file.size.positive? || !body.respond_to?(:each))
+      return file if file.stat.file?
 
       file.close
       nil

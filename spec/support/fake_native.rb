@@ -127,6 +127,7 @@ class FakeNative
 
   attr_reader :logs, :wakeups, :buffer_bytes
   attr_accessor :template
+  attr_writer :owner
 
   def initialize(buffer_bytes: 1_048_576)
     @buffer_bytes = buffer_bytes

@@ -20,8 +20,9 @@ RSpec.shared_context "with a server" do
 
   after { stop_server if @thread }
 
-  # Starts the server; the block is the application.
+  # Starts the server, instead of one that runs already; the block is the application.
   def serve(&app)
+    stop_server if @thread
     server = Ruvoy::Server.new(native, app)
     @thread = Thread.new { server.run }
     @thread.report_on_exception = false
@@ -36,7 +37,7 @@ RSpec.shared_context "with a server" do
   def stop_server
     native.stop
     expect(@thread.join(10)).to be(@thread), "the server did not stop"
-    @thread = nil
+    native.owner = @thread = nil
   end
 
   def log_text = native.logs.map(&:last).join("\n")
