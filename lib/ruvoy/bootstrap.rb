@@ -17,10 +17,6 @@ module Ruvoy
     }.transform_values { |type| "type.googleapis.com/#{type}".freeze }.freeze
     private_constant :TYPES
 
-    # Whether the module is also loaded as a bootstrap extension, by which it learns early that Envoy shuts down.
-    BOOTSTRAP_EXTENSION = false
-    private_constant :BOOTSTRAP_EXTENSION
-
     # The bytes that Envoy holds for a connection in each direction before it stops reading; also HTTP/2's window
     # for a stream, so that one slow application holds as much whatever its client speaks.
     BUFFER_BYTES = 1_048_576
@@ -71,9 +67,8 @@ module Ruvoy
       { "address" => socket_address("127.0.0.1", @options.admin_port) } if @options.admin_port
     end
 
+    # The same module once more, for the server as a whole: requests in flight finish at SIGTERM, and gauges are kept.
     def bootstrap_extensions
-      return unless BOOTSTRAP_EXTENSION
-
       [extension("envoy.bootstrap.dynamic_modules", :bootstrap_extension,
                  "dynamic_module_config" => dynamic_module, "extension_name" => "ruvoy")]
     end

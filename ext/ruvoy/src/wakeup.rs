@@ -3,7 +3,7 @@
 use std::{
     io,
     os::fd::{AsRawFd, OwnedFd, RawFd},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -15,7 +15,6 @@ use crate::exchange::{Arc, Wakeup};
 pub struct EventFd {
     fd: OwnedFd,
     written: AtomicBool,
-    writes: AtomicU64,
 }
 
 impl EventFd {
@@ -26,17 +25,12 @@ impl EventFd {
     /// The system's, such as too many open files.
     pub fn new() -> io::Result<Arc<Self>> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Arc::new(Self { fd, written: AtomicBool::new(false), writes: AtomicU64::new(0) }))
+        Ok(Arc::new(Self { fd, written: AtomicBool::new(false) }))
     }
 
     /// The descriptor, open as long as this lives.
     pub fn raw(&self) -> RawFd {
         self.fd.as_raw_fd()
-    }
-
-    /// How often it was written.
-    pub fn writes(&self) -> u64 {
-        self.writes.load(Ordering::Relaxed)
     }
 
     /// Owner thread: makes it unreadable again, if it was written.
@@ -53,7 +47,6 @@ pub struct SharedEventFd(pub Arc<EventFd>);
 
 impl Wakeup for SharedEventFd {
     fn wake(&self) {
-        self.0.writes.fetch_add(1, Ordering::Relaxed);
         // The one error of a write to an eventfd, EAGAIN, means that it is readable already.
         let _ = rustix::io::write(&self.0.fd, &1_u64.to_ne_bytes());
         // After the write: a clear in between leaves it readable, and the next clear reads it.

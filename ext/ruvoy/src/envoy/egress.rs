@@ -4,38 +4,38 @@ use envoy_proxy_dynamic_modules_rust_sdk::{
     EnvoyHttpFilter, abi::envoy_dynamic_module_type_http_filter_stream_reset_reason as ResetReason,
 };
 
+use super::{local_reply, metrics::Outcome};
 use crate::exchange::{Command, Fields, Head};
 
-/// Carries out one command; returns whether it ended the response.
-pub fn carry_out<EHF: EnvoyHttpFilter>(command: &Command, envoy: &mut EHF) -> bool {
+/// How the request ends with this command, if it does.
+pub fn outcome(command: &Command) -> Option<Outcome> {
     match command {
-        Command::Informational(head) | Command::Head(head) => {
-            send_head(head, false, envoy);
-            false
-        }
+        Command::Informational(_) | Command::Head(_) | Command::Data(_) => None,
+        Command::Complete(head, _) if is_failure(head) => Some(Outcome::Failed),
+        Command::Complete(..) | Command::End(_) => Some(Outcome::Completed),
+        Command::Reset => Some(Outcome::Failed),
+    }
+}
+
+/// Whether a response is the server's own answer to a failure.
+fn is_failure(head: &Head) -> bool {
+    head.status >= 500 && head.fields.iter().any(|(name, _)| name == local_reply::ERROR_HEADER.as_bytes())
+}
+
+/// Carries out one command. If it ends the request, the stream may be gone afterwards.
+pub fn carry_out<EHF: EnvoyHttpFilter>(command: &Command, envoy: &mut EHF) {
+    match command {
+        Command::Informational(head) | Command::Head(head) => send_head(head, false, envoy),
         Command::Complete(head, body) => {
             send_head(head, body.is_empty(), envoy);
             if !body.is_empty() {
                 envoy.send_response_data(body, true);
             }
-            true
         }
-        Command::Data(bytes) => {
-            envoy.send_response_data(bytes, false);
-            false
-        }
-        Command::End(trailers) => {
-            if trailers.is_empty() {
-                envoy.send_response_data(b"", true);
-            } else {
-                envoy.send_response_trailers(&pairs(trailers, None));
-            }
-            true
-        }
-        Command::Reset => {
-            envoy.reset_stream(ResetReason::LocalReset, "ruvoy_response_failed");
-            true
-        }
+        Command::Data(bytes) => envoy.send_response_data(bytes, false),
+        Command::End(trailers) if trailers.is_empty() => envoy.send_response_data(b"", true),
+        Command::End(trailers) => envoy.send_response_trailers(&pairs(trailers, None)),
+        Command::Reset => envoy.reset_stream(ResetReason::LocalReset, "ruvoy_response_failed"),
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     bell::{BELL, Bell},
     egress, ingress,
     local_reply::{self, LocalReply},
+    metrics::{Metrics, Outcome},
 };
 use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream};
 
@@ -21,6 +22,7 @@ use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progr
 pub struct RackFilter {
     exchange: Arc<Exchange>,
     limits: Limits,
+    metrics: Metrics,
     /// The shared state, from admission until the stream ends.
     stream: Option<Arc<Stream>>,
     bell: Bell,
@@ -51,9 +53,16 @@ impl<S: EnvoyHttpFilterScheduler> Commit for Scheduler<S> {
 
 impl RackFilter {
     /// A filter whose request is not known yet.
-    pub fn new(exchange: Arc<Exchange>, limits: Limits) -> Self {
-        let bell = Bell::default();
-        Self { exchange, limits, stream: None, bell, upload: Upload::default(), above_watermark: 0 }
+    pub fn new(exchange: Arc<Exchange>, limits: Limits, metrics: Metrics) -> Self {
+        Self {
+            exchange,
+            limits,
+            metrics,
+            stream: None,
+            bell: Bell::default(),
+            upload: Upload::default(),
+            above_watermark: 0,
+        }
     }
 
     /// Admits the request and hands it over; the error is the answer to a request that is not admitted.
@@ -68,6 +77,7 @@ impl RackFilter {
         let scheduler = Box::new(Scheduler(envoy.new_scheduler()));
         let stream = Stream::new(admission, self.limits, request, scheduler);
         let notice = stream.submit().map_err(|_| local_reply::GONE)?;
+        self.metrics.admit(envoy);
         self.bell.ring_soon(notice, &stream);
         self.stream = Some(stream);
         Ok(())
@@ -118,7 +128,7 @@ impl RackFilter {
     /// Answers a body that turned out too large, or resets the stream if a response is under way.
     fn refuse_body<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
         let progress = stream.progress();
-        self.close();
+        self.end(envoy, Outcome::Failed);
         if progress == Progress::Nothing {
             local_reply::BODY_TOO_LARGE.send(envoy);
         } else {
@@ -132,12 +142,26 @@ impl RackFilter {
             self.pull(envoy, stream);
         }
         while let Some(command) = stream.next_command(self.above_watermark > 0) {
-            if egress::carry_out(&command, envoy) {
-                return self.close();
+            // Before the command is carried out: the stream may be gone when that returns.
+            let outcome = egress::outcome(&command);
+            if let Some(outcome) = outcome {
+                self.end(envoy, outcome);
+            }
+            egress::carry_out(&command, envoy);
+            if outcome.is_some() {
+                return;
             }
         }
         let notice = stream.close_mailbox();
         self.bell.ring_soon(notice, stream);
+    }
+
+    /// Lets go of the shared state and counts the request out.
+    fn end<EHF: EnvoyHttpFilter>(&mut self, envoy: &EHF, outcome: Outcome) {
+        if let Some(stream) = &self.stream {
+            self.metrics.end(envoy, stream, outcome);
+        }
+        self.close();
     }
 
     /// Lets go of the shared state; an unfinished request is cancelled.
@@ -155,6 +179,7 @@ impl RackFilter {
 impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
     fn on_request_headers(&mut self, envoy_filter: &mut EHF, end_of_stream: bool) -> HeadersStatus {
         if let Err(reply) = self.admit(envoy_filter, !end_of_stream) {
+            self.metrics.reject(envoy_filter, reply.reason());
             reply.send(envoy_filter);
         }
         HeadersStatus::StopIteration
@@ -203,8 +228,8 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
         }
     }
 
-    fn on_stream_complete(&mut self, _envoy_filter: &mut EHF) {
-        self.close();
+    fn on_stream_complete(&mut self, envoy_filter: &mut EHF) {
+        self.end(envoy_filter, Outcome::Cancelled);
     }
 }
 

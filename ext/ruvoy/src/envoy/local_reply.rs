@@ -15,6 +15,9 @@ pub struct LocalReply {
     retry_after: Option<&'static str>,
 }
 
+/// The header that tells a response of the server's from one of the application's.
+pub const ERROR_HEADER: &str = "x-ruvoy-error";
+
 /// As many requests as allowed are in flight.
 pub const OVERLOADED: LocalReply = unavailable("overloaded", "Too many requests in flight\n");
 /// The process is about to end.
@@ -47,8 +50,13 @@ impl From<Refusal> for LocalReply {
 }
 
 impl LocalReply {
+    /// What goes into `x-ruvoy-error`, and into the statistics.
+    pub fn reason(&self) -> &'static str {
+        self.reason
+    }
+
     fn fields(&self) -> impl Iterator<Item = (&'static str, &'static [u8])> {
-        let fixed = [("content-type", "text/plain"), ("x-ruvoy-error", self.reason)];
+        let fixed = [("content-type", "text/plain"), (ERROR_HEADER, self.reason)];
         let retry_after = self.retry_after.map(|seconds| ("retry-after", seconds));
         fixed.into_iter().chain(retry_after).map(|(name, value)| (name, value.as_bytes()))
     }

@@ -5,25 +5,26 @@
 
 mod bell;
 mod egress;
+mod extension;
 mod filter;
 mod ingress;
 pub mod local_reply;
 pub mod log;
+mod metrics;
 mod null;
-mod shutdown;
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
     EnvoyHttpFilter, EnvoyHttpFilterConfig, HttpFilter, HttpFilterConfig, declare_all_init_functions,
 };
 
-use self::{filter::RackFilter, null::NullFilterConfig};
+use self::{filter::RackFilter, metrics::Metrics, null::NullFilterConfig};
 use crate::{
     config::Config,
     exchange::{Arc, Exchange, Limits},
     ruby,
 };
 
-declare_all_init_functions!(program_init, http: new_http_filter_config, bootstrap: shutdown::new_extension_config);
+declare_all_init_functions!(program_init, http: new_http_filter_config, bootstrap: extension::new_extension_config);
 
 fn program_init() -> bool {
     ruby::vm::prepare_process();
@@ -31,14 +32,14 @@ fn program_init() -> bool {
 }
 
 fn new_http_filter_config<EC: EnvoyHttpFilterConfig, EHF: EnvoyHttpFilter>(
-    _envoy_filter_config: &mut EC,
+    envoy_filter_config: &mut EC,
     name: &str,
     bytes: &[u8],
 ) -> Option<Box<dyn HttpFilterConfig<EHF>>> {
     if name == null::NAME {
         return Some(Box::new(NullFilterConfig::new(bytes)));
     }
-    match RackFilterConfig::new(bytes) {
+    match RackFilterConfig::new(envoy_filter_config, bytes) {
         Ok(config) => Some(Box::new(config)),
         Err(why) => {
             log::write(log::Level::Error, &why);
@@ -51,18 +52,20 @@ fn new_http_filter_config<EC: EnvoyHttpFilterConfig, EHF: EnvoyHttpFilter>(
 struct RackFilterConfig {
     exchange: Arc<Exchange>,
     limits: Limits,
+    metrics: Metrics,
 }
 
 impl RackFilterConfig {
-    fn new(bytes: &[u8]) -> Result<Self, String> {
+    fn new<EC: EnvoyHttpFilterConfig>(envoy: &mut EC, bytes: &[u8]) -> Result<Self, String> {
         let config = Config::parse(bytes, &|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
         let exchange = ruby::vm::boot(&config)?;
-        Ok(Self { exchange, limits: config.limits })
+        let metrics = Metrics::define(envoy).map_err(|error| format!("statistics cannot be defined: {error:?}"))?;
+        Ok(Self { exchange, limits: config.limits, metrics })
     }
 }
 
 impl<EHF: EnvoyHttpFilter> HttpFilterConfig<EHF> for RackFilterConfig {
     fn new_http_filter(&self, _envoy: &mut EHF) -> Box<dyn HttpFilter<EHF>> {
-        Box::new(RackFilter::new(Arc::clone(&self.exchange), self.limits))
+        Box::new(RackFilter::new(Arc::clone(&self.exchange), self.limits, self.metrics))
     }
 }

@@ -14,7 +14,9 @@ mod sync;
 #[cfg(test)]
 mod tests;
 
-use self::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, lock};
+use std::time::Instant;
+
+use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 pub use self::{
     budget::Budget,
     fields::Fields,
@@ -69,6 +71,9 @@ pub struct Exchange {
     when_drained: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     stopping: AtomicBool,
     idle: AtomicBool,
+    /// Milliseconds of `epoch` at which the owner thread went to sleep; 0 while it is awake.
+    idle_since_ms: AtomicU64,
+    epoch: Instant,
     queue: Mutex<Queue>,
 }
 
@@ -113,6 +118,8 @@ impl Exchange {
             when_drained: Mutex::new(None),
             stopping: AtomicBool::new(false),
             idle: AtomicBool::new(false),
+            idle_since_ms: AtomicU64::new(0),
+            epoch: Instant::now(),
             queue: Mutex::new(Queue::default()),
         })
     }
@@ -195,6 +202,19 @@ impl Exchange {
     /// Whether [`Exchange::stop`] was called.
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Any thread: for how many milliseconds the owner thread has had nothing to do.
+    pub fn idle_ms(&self) -> u64 {
+        match self.idle_since_ms.load(Ordering::Relaxed) {
+            0 => 0,
+            since => self.now_ms().saturating_sub(since),
+        }
+    }
+
+    /// Milliseconds since the exchange was made, never 0.
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.epoch.elapsed().as_millis()).unwrap_or(u64::MAX).max(1)
     }
 
     fn is_idle(&self) -> bool {

@@ -52,6 +52,7 @@ impl Owner {
     /// Takes all queued events into the batch, in one go; returns how many the batch has.
     pub fn take(&mut self) -> usize {
         self.exchange.idle.store(false, Ordering::SeqCst);
+        self.exchange.idle_since_ms.store(0, Ordering::Relaxed);
         if self.next == self.batch.len() {
             self.batch.clear();
             self.next = 0;
@@ -91,6 +92,7 @@ impl Owner {
     pub fn arm(&mut self) -> bool {
         self.exchange.idle.store(true, Ordering::SeqCst);
         if self.next == self.batch.len() && lock(&self.exchange.queue).streams.is_empty() && !self.must_stop() {
+            self.exchange.idle_since_ms.store(self.exchange.now_ms(), Ordering::Relaxed);
             return true;
         }
         self.exchange.idle.store(false, Ordering::SeqCst);

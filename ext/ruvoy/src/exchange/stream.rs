@@ -3,7 +3,7 @@
 //! Each method says on which thread it runs. The state has one lock, held for moments and never
 //! across a call into Envoy or Ruby.
 
-use std::fmt;
+use std::{fmt, time::Instant};
 
 use super::{
     Admission, Exchange, Limits,
@@ -67,6 +67,9 @@ pub struct Stream {
     pending: AtomicU32,
     /// The owner thread's name for the stream; 0 before it took the request and after it released it.
     id: AtomicU64,
+    arrived: Instant,
+    /// Microseconds from arrival until the owner thread began to serve it; 0 before that.
+    queue_us: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -91,6 +94,8 @@ impl Stream {
             commit,
             pending: AtomicU32::new(0),
             id: AtomicU64::new(0),
+            arrived: Instant::now(),
+            queue_us: AtomicU64::new(0),
             state: Mutex::new(State { request: Some(request), input, admission: Some(admission), ..State::default() }),
         })
     }
@@ -103,6 +108,16 @@ impl Stream {
     /// Makes the stream's worker see `event` at the end of this turn.
     pub fn commit_event(&self, event: u64) {
         self.commit.commit(event);
+    }
+
+    /// When the request's headers arrived.
+    pub fn arrived(&self) -> Instant {
+        self.arrived
+    }
+
+    /// Microseconds from arrival until the application started, if it did.
+    pub fn queue_us(&self) -> Option<u64> {
+        Some(self.queue_us.load(Ordering::Relaxed)).filter(|&waited| waited > 0)
     }
 
     /// How far the response is.
@@ -224,6 +239,8 @@ impl Stream {
             return false;
         }
         self.id.store(id, Ordering::Relaxed);
+        let waited = u64::try_from(self.arrived.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.queue_us.store(waited.max(1), Ordering::Relaxed);
         true
     }
 
