@@ -24,9 +24,9 @@ module Ruvoy
     # HTTP/2's window for a connection: 16 stalled uploads before they hold up the others on their connection.
     CONNECTION_WINDOW_BYTES = 16 * BUFFER_BYTES
 
-    # The connections that Envoy accepts at once; more are closed at once, which keeps file descriptors for the
-    # application.
-    MAX_CONNECTIONS = 50_000
+    # The connections that Envoy has at once, many of them idle; more are closed as they come, which leaves file
+    # descriptors to the application.
+    MAX_CONNECTIONS = 10_000
 
     # @param options [Options] what the command line asked for
     # @param module_path [String] the absolute path of `libruvoy_fiber.so`

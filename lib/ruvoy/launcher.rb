@@ -63,13 +63,15 @@ module Ruvoy
       end
 
       # @param environment [#[]] the environment as it is
-      # @return [Hash{String => String}] what Envoy's environment needs besides; if `LD_LIBRARY_PATH` is changed,
-      #   `RUVOY_LD_LIBRARY_PATH` has its old value, so that the VM restores it for the application's children
+      # @return [Hash{String => String}] what Envoy's environment needs besides, so that it can load libruby; if
+      #   `LD_LIBRARY_PATH` changes, `RUVOY_LD_LIBRARY_PATH` has its old value, for the application's children
       # @raise [UsageError] if the running Ruby has no shared libruby
       def environment(environment = ENV)
-        # A finished fiber would give its stack back to the system, which interrupts every core of the process.
-        stacks = environment["RUBY_SHARED_FIBER_POOL_FREE_STACKS"] || "0"
-        { "RUBY_SHARED_FIBER_POOL_FREE_STACKS" => stacks, **loader_path(environment["LD_LIBRARY_PATH"].to_s) }
+        directory = libruby_directory
+        return {} if directory.match?(LOADER_DIRECTORY)
+
+        old = environment["LD_LIBRARY_PATH"].to_s
+        { "LD_LIBRARY_PATH" => old.empty? ? directory : "#{directory}:#{old}", "RUVOY_LD_LIBRARY_PATH" => old }
       end
 
       private
@@ -97,13 +99,6 @@ module Ruvoy
       # RubyGems may keep what it compiled apart from the Ruby code.
       def module_directories
         [__dir__, *$LOAD_PATH.map { |directory| File.join(directory.to_s, "ruvoy") }].uniq
-      end
-
-      def loader_path(old)
-        directory = libruby_directory
-        return {} if directory.match?(LOADER_DIRECTORY)
-
-        { "LD_LIBRARY_PATH" => old.empty? ? directory : "#{directory}:#{old}", "RUVOY_LD_LIBRARY_PATH" => old }
       end
 
       def libruby_directory
@@ -145,11 +140,12 @@ module Ruvoy
        "--disable-hot-restart", *log_levels]
     end
 
-    # Envoy tells a lot about its own start; unless asked for more, only the module's lines show.
+    # Unless asked for more: the module's lines, and no whole configuration after a failed start, whose reason Envoy
+    # prints in any case.
     def log_levels
       return ["--log-level", @options.log_level] if @options.log_level
 
-      ["--log-level", "warning", "--component-log-level", "dynamic_modules:info"]
+      ["--log-level", "warning", "--component-log-level", "dynamic_modules:info,main:off"]
     end
 
     def announcement(envoy_version)
