@@ -640,7 +640,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
     }
 
     fn continue_decoding(&mut self) {
-        let Some(envoy) = self.stream().active() else { return };
+        let Some(envoy) = self.stream().open() else { return };
         // SAFETY: see above.
         unsafe { abi::envoy_dynamic_module_callback_http_filter_continue_decoding(envoy) };
     }
@@ -652,11 +652,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
     }
 
     fn new_scheduler(&self) -> impl EnvoyHttpFilterScheduler + 'static {
-        let raw = self.stream().alive().map_or(std::ptr::null_mut(), |envoy| {
-            // SAFETY: see above.
-            unsafe { abi::envoy_dynamic_module_callback_http_filter_scheduler_new(envoy) }
-        });
-        Scheduler { raw }
+        Scheduler::new(self.stream().alive())
     }
 
     fn increment_counter(&self, id: EnvoyCounterId, value: u64) -> Result<(), MetricsResult> {
@@ -777,8 +773,9 @@ fn is_informational(headers: &[(&str, &[u8])]) -> bool {
     headers.iter().any(|(key, value)| *key == ":status" && value[..] != *b"101" && value.first() == Some(&b'1'))
 }
 
-// Null where the stream was gone already: then there is nobody to bring events to.
-struct Scheduler {
+/// Envoy's scheduler of one stream.
+pub(super) struct Scheduler {
+    // Null where the stream was gone already: then there is nobody to bring events to.
     raw: abi::envoy_dynamic_module_type_http_filter_scheduler_module_ptr,
 }
 
@@ -786,6 +783,17 @@ struct Scheduler {
 unsafe impl Send for Scheduler {}
 // SAFETY: commits may run at the same time; the deletion needs the scheduler for itself.
 unsafe impl Sync for Scheduler {}
+
+impl Scheduler {
+    /// A scheduler of Envoy's filter, which is alive, if there still is one; on its worker.
+    pub(super) fn new(envoy: Option<*mut c_void>) -> Self {
+        let raw = envoy.map_or(std::ptr::null_mut(), |envoy| {
+            // SAFETY: the caller vouches for the filter and the thread.
+            unsafe { abi::envoy_dynamic_module_callback_http_filter_scheduler_new(envoy) }
+        });
+        Self { raw }
+    }
+}
 
 impl EnvoyHttpFilterScheduler for Scheduler {
     fn commit(&self, event_id: u64) {

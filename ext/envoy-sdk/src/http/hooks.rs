@@ -328,16 +328,15 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
     event_id: u64,
 ) {
     // SAFETY: a filter of ours, or null.
-    unsafe {
-        event(
-            filter,
-            "scheduled",
-            || Deferred::Scheduled(event_id),
-            |filter, envoy| {
-                filter.on_scheduled(envoy, event_id);
-            },
-        );
-    }
+    let Some(stream) = (unsafe { stream(filter) }) else { return };
+    let wake = stream.take_wake(event_id);
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
+        if !wake {
+            filter.on_scheduled(envoy, event_id);
+        }
+    };
+    // SAFETY: a filter of ours, or null.
+    unsafe { event(filter, "scheduled", || Deferred::Scheduled(event_id), method) };
 }
 
 /// The client reads too slowly.
@@ -351,16 +350,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_downstream_above_wr
     filter: ModuleFilter,
 ) {
     // SAFETY: a filter of ours, or null.
-    unsafe {
-        event(
-            filter,
-            "above_write_buffer_high_watermark",
-            || Deferred::Above,
-            |filter, envoy| {
-                filter.on_downstream_above_write_buffer_high_watermark(envoy);
-            },
-        );
-    }
+    unsafe { watermark(filter, Deferred::Above) };
 }
 
 /// The client caught up.
@@ -374,16 +364,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_downstream_below_wr
     filter: ModuleFilter,
 ) {
     // SAFETY: a filter of ours, or null.
-    unsafe {
-        event(
-            filter,
-            "below_write_buffer_low_watermark",
-            || Deferred::Below,
-            |filter, envoy| {
-                filter.on_downstream_below_write_buffer_low_watermark(envoy);
-            },
-        );
-    }
+    unsafe { watermark(filter, Deferred::Below) };
 }
 
 /// A callout of the filter ended.
@@ -577,4 +558,13 @@ unsafe fn event(
     }
     // SAFETY: a filter of ours that is not busy.
     unsafe { Stream::run(filter.cast(), hook, OnPanic::Respond, method) };
+}
+
+// SAFETY for callers: as for `stream`.
+unsafe fn watermark(filter: ModuleFilter, change: Deferred) {
+    // SAFETY: the caller vouches for it.
+    let Some(stream) = (unsafe { stream(filter) }) else { return };
+    if !stream.is_complete() {
+        stream.defer_to_next_turn(change);
+    }
 }

@@ -5,15 +5,20 @@
 //! makes Envoy complete and destroy it before the call returns, sending data raises a watermark. A
 //! filter is called through `&mut`, so such a hook must not reach it: it is noted here and
 //! delivered when the method has returned, and the memory is given back only then.
+//!
+//! A watermark that changes while no method runs is put off as well, to the stream's next turn of the
+//! event loop: Envoy then walks a list of the streams to tell, and every version crashes when a
+//! stream ends meanwhile.
 
-use super::{EnvoyHttpFilterImpl, HttpFilter};
+use super::filter_impl::Scheduler;
+use super::{EnvoyHttpFilterImpl, EnvoyHttpFilterScheduler as _, HttpFilter};
 use crate::abi::{
     self, envoy_dynamic_module_type_http_callout_result as CalloutResult,
     envoy_dynamic_module_type_http_stream_reset_reason as StreamResetReason,
 };
 use crate::server::caught;
 use crate::EnvoyBuffer;
-use std::cell::{Cell, RefCell, UnsafeCell};
+use std::cell::{Cell, OnceCell, RefCell, UnsafeCell};
 use std::collections::VecDeque;
 use std::os::raw::c_void;
 use std::ptr::NonNull;
@@ -23,18 +28,20 @@ thread_local! {
     static RUNNING: Cell<*const Stream> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Whether Envoy called hooks of the filter whose method is running on this thread, so that they
-/// wait for that method to return.
+/// Whether Envoy reported a watermark or the end of the stream to the filter whose method is running
+/// on this thread: these hooks wait for the method to return.
 ///
-/// A method that sends much in a loop asks this between two pieces and returns if there are any: one
-/// of them may say that the client reads too slowly, or is gone. The public SDK lacks this.
+/// A method that sends much in a loop asks this between two pieces and returns if so: the client may
+/// read too slowly, or be gone. The hook that follows tells which. The public SDK lacks this.
 pub fn has_deferred_hooks() -> bool {
     #[cfg(any(test, feature = "mock"))]
     if crate::stand_in::deferred_hooks() {
         return true;
     }
     // SAFETY: the pointer is set for the time that the holder certainly lives.
-    unsafe { RUNNING.get().as_ref() }.is_some_and(|stream| !stream.deferred.borrow().is_empty())
+    let Some(stream) = (unsafe { RUNNING.get().as_ref() }) else { return false };
+    let flow = |event: &Deferred| matches!(event, Deferred::Above | Deferred::Below | Deferred::Complete);
+    stream.deferred.borrow().iter().any(flow)
 }
 
 type Filter = Box<dyn HttpFilter<EnvoyHttpFilterImpl>>;
@@ -114,7 +121,14 @@ pub(crate) struct Stream {
     destroyed: Cell<bool>,
     poisoned: Cell<bool>,
     deferred: RefCell<VecDeque<Deferred>>,
+    // Made when first needed: brings `WAKE` to this stream.
+    waker: OnceCell<Scheduler>,
+    wake_committed: Cell<bool>,
 }
+
+/// The event that makes a stream look at what was put off; told from a filter's own by
+/// [`Stream::take_wake`].
+const WAKE: u64 = u64::MAX;
 
 impl Stream {
     /// Makes the holder and lets `make` make the filter; a panic there makes a stream that answers
@@ -129,6 +143,8 @@ impl Stream {
             destroyed: Cell::new(false),
             poisoned: Cell::new(false),
             deferred: RefCell::new(VecDeque::new()),
+            waker: OnceCell::new(),
+            wake_committed: Cell::new(false),
         });
         let mut envoy_filter = EnvoyHttpFilterImpl::new(NonNull::from(&*stream));
         let filter = caught("new_http_filter", || make(&mut envoy_filter));
@@ -190,14 +206,27 @@ impl Stream {
         }
     }
 
+    /// Puts `event` off to the stream's next turn, or until the running method has returned.
+    pub(crate) fn defer_to_next_turn(&self, event: Deferred) {
+        self.defer(event);
+        if !self.busy.get() && !self.wake_committed.replace(true) {
+            self.waker.get_or_init(|| Scheduler::new(self.alive())).commit(WAKE);
+        }
+    }
+
+    /// Whether `event_id` is the wake of [`Self::defer_to_next_turn`], not an event of the filter.
+    pub(crate) fn take_wake(&self, event_id: u64) -> bool {
+        event_id == WAKE && self.wake_committed.replace(false)
+    }
+
     /// Notes that the stream is complete; only statistics and [`Deferred::Complete`] follow.
     pub(crate) fn set_complete(&self) {
         self.complete.set(true);
         self.response.set(Response::Ended);
     }
 
-    /// Runs a hook that did not come from inside a method: the method `body`, then whatever was put
-    /// off meanwhile, then the destruction if it was asked for.
+    /// Runs a hook that did not come from inside a method: whatever was put off to this turn, the
+    /// method `body`, whatever was put off meanwhile, then the destruction if it was asked for.
     ///
     /// # Safety
     ///
@@ -213,10 +242,9 @@ impl Stream {
         let stream = unsafe { &*this };
         stream.busy.set(true);
         let outer = RUNNING.replace(this);
+        stream.deliver_all();
         let result = stream.call(hook, on_panic, body);
-        while let Some(event) = stream.next_deferred() {
-            stream.deliver(event);
-        }
+        stream.deliver_all();
         RUNNING.set(outer);
         stream.busy.set(false);
         if stream.destroyed.get() {
@@ -247,6 +275,12 @@ impl Stream {
         // SAFETY: `create` made it from a Box, and this is its last use.
         let stream = unsafe { Box::from_raw(this.cast_mut()) };
         caught("drop", || drop(stream));
+    }
+
+    fn deliver_all(&self) {
+        while let Some(event) = self.next_deferred() {
+            self.deliver(event);
+        }
     }
 
     fn next_deferred(&self) -> Option<Deferred> {

@@ -222,11 +222,9 @@ fn hooks_reach_the_filter_in_order() {
     let harness = Harness::new(|_, _| {});
     harness.headers();
     harness.scheduled(7);
-    harness.above();
-    harness.below();
     harness.complete();
     harness.destroy();
-    let expected = ["request_headers", "scheduled 7", "above", "below", "complete"];
+    let expected = ["request_headers", "scheduled 7", "complete"];
     let mut expected: Vec<String> =
         expected.iter().flat_map(|method| [(*method).to_owned(), format!("/{method}")]).collect();
     expected.push("drop".to_owned());
@@ -250,6 +248,35 @@ fn watermarks_inside_a_method_are_delivered_after_it_in_order() {
     assert!(!has_deferred_hooks());
     let expected = ["scheduled 1", "/scheduled 1", "above", "/above", "below", "/below", "above", "/above"];
     assert_eq!(harness.log(), expected);
+    harness.destroy();
+}
+
+#[test]
+fn watermarks_outside_of_a_method_wait_for_the_next_turn() {
+    let commit = "envoy_dynamic_module_callback_http_filter_scheduler_commit";
+    let harness = Harness::new(|_, _| {});
+    stand_in::take_calls();
+    harness.above();
+    harness.below();
+    assert_eq!(harness.log(), Vec::<String>::new());
+    let new = "envoy_dynamic_module_callback_http_filter_scheduler_new";
+    assert_eq!(stand_in::take_calls(), [new, commit]);
+    harness.scheduled(u64::MAX);
+    assert_eq!(harness.log(), ["above", "/above", "below", "/below"]);
+    // An event of the filter that comes first takes them along, in order.
+    harness.above();
+    harness.scheduled(1);
+    assert_eq!(harness.log(), ["above", "/above", "scheduled 1", "/scheduled 1"]);
+    harness.scheduled(u64::MAX);
+    assert_eq!(harness.log(), Vec::<String>::new());
+    // Without a wake under way the number is the filter's.
+    harness.scheduled(u64::MAX);
+    assert_eq!(harness.log().len(), 2);
+    assert_eq!(stand_in::take_calls(), [commit]);
+    harness.above();
+    harness.complete();
+    harness.scheduled(u64::MAX);
+    assert_eq!(harness.log(), ["complete", "/complete"]);
     harness.destroy();
 }
 
