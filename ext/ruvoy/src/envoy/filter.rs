@@ -221,10 +221,12 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
         self.above_watermark += 1;
     }
 
-    fn on_downstream_below_write_buffer_low_watermark(&mut self, envoy_filter: &mut EHF) {
+    fn on_downstream_below_write_buffer_low_watermark(&mut self, _envoy_filter: &mut EHF) {
         self.above_watermark = self.above_watermark.saturating_sub(1);
-        if let (0, Some(stream)) = (self.above_watermark, self.stream.clone()) {
-            self.open_mailbox(envoy_filter, &stream);
+        if let (0, Some(stream)) = (self.above_watermark, &self.stream) {
+            // Not at once: Envoy calls this while it writes, and a response that ends meanwhile takes
+            // the stream away under it.
+            stream.commit_event(MAIL);
         }
     }
 

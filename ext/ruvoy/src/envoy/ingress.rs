@@ -5,7 +5,7 @@ use envoy_proxy_dynamic_modules_rust_sdk::{
 };
 
 use super::local_reply::{self, LocalReply};
-use crate::exchange::{Fields, Request};
+use crate::exchange::{Fields, Line, Request};
 
 /// Copies the head of a request.
 ///
@@ -14,27 +14,30 @@ use crate::exchange::{Fields, Request};
 /// The answer to a request that Rack has no way to represent.
 pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Request, LocalReply> {
     let headers = envoy.get_request_headers();
-    let size: usize = headers.iter().map(|(name, value)| name.as_slice().len() + value.as_slice().len() + 8).sum();
-    let mut request = Request { headers: Fields::with_capacity(size), has_body, ..Request::default() };
+    let protocol = envoy.get_attribute_string(Attribute::RequestProtocol).unwrap_or_default();
+    let peer = envoy.get_attribute_string(Attribute::SourceAddress).unwrap_or_default();
+    let mut line = Line { protocol: protocol.as_slice(), peer: peer.as_slice(), ..Line::default() };
+    let mut size = 0;
     for (name, value) in &headers {
-        let (name, value) = (name.as_slice(), value.as_slice());
-        match name {
-            b":method" => request.method = value.to_vec(),
-            b":path" => request.target = value.to_vec(),
-            b":scheme" => request.scheme = value.to_vec(),
-            b":authority" => request.authority = value.to_vec(),
-            _ if is_for_rack(name) => request.headers.push(name, value),
-            _ => {}
+        let value = value.as_slice();
+        match name.as_slice() {
+            b":method" => line.method = value,
+            b":path" => line.target = value,
+            b":scheme" => line.scheme = value,
+            b":authority" => line.authority = value,
+            name => size += Fields::size(name, value),
         }
     }
-    if request.method == b"CONNECT" {
+    if line.method == b"CONNECT" {
         return Err(local_reply::CONNECT);
     }
-    if !request.target.starts_with(b"/") && request.target != b"*" {
+    if !line.target.starts_with(b"/") && line.target != b"*" {
         return Err(local_reply::BAD_TARGET);
     }
-    request.protocol = attribute(envoy, Attribute::RequestProtocol);
-    request.peer = attribute(envoy, Attribute::SourceAddress);
+    let mut request = Request::new(line, size, has_body);
+    for (name, value) in headers.iter().filter(|(name, _)| is_for_rack(name.as_slice())) {
+        request.push(name.as_slice(), value.as_slice());
+    }
     Ok(request)
 }
 
@@ -43,10 +46,6 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
 /// body is no longer in its transfer coding.
 fn is_for_rack(name: &[u8]) -> bool {
     !matches!(name, b"proxy" | b"transfer-encoding") && !name.starts_with(b":") && !name.contains(&b'_')
-}
-
-fn attribute<EHF: EnvoyHttpFilter>(envoy: &EHF, id: Attribute) -> Vec<u8> {
-    envoy.get_attribute_string(id).map(|value| value.as_slice().to_vec()).unwrap_or_default()
 }
 
 /// The declared length of the body, if there is one that can be read.

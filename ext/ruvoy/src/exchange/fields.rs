@@ -15,6 +15,11 @@ impl Fields {
         Self { bytes: Vec::with_capacity(bytes), count: 0 }
     }
 
+    /// The bytes that a field takes.
+    pub const fn size(name: &[u8], value: &[u8]) -> usize {
+        2 * LENGTH + name.len() + value.len()
+    }
+
     /// Appends one field. A name or value of 4 GiB or more cannot come from Envoy or be a Ruby
     /// header, and is cut to nothing rather than trusted.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {

@@ -23,7 +23,7 @@ pub use self::{
     input::Read,
     mailbox::{Command, Head, Progress},
     owner::{Event, Owner},
-    request::Request,
+    request::{Line, Request},
     stream::{Commit, Gone, MAIL, Notice, Stream, event},
     sync::Arc,
 };

@@ -1,24 +1,71 @@
-//! One request's head, owned: made on the worker, read on the owner thread.
+//! One request's head, owned and in one allocation: made on the worker, read on the owner thread.
 
-use super::fields::Fields;
+use super::fields::{Fields, Iter};
+
+/// What is not a header field of a request, as Envoy has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The method, such as `GET`.
+    pub method: &'a [u8],
+    /// The raw request target with its query, such as `/a%2Fb?c=d`.
+    pub target: &'a [u8],
+    /// `http` or `https`.
+    pub scheme: &'a [u8],
+    /// The authority (`Host`), empty if the client gave none.
+    pub authority: &'a [u8],
+    /// Such as `HTTP/1.1`.
+    pub protocol: &'a [u8],
+    /// The client's address and port, such as `192.0.2.1:5000` or `[::1]:5000`.
+    pub peer: &'a [u8],
+}
 
 /// What the worker copied of a request when its headers arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The method, such as `GET`.
-    pub method: Vec<u8>,
-    /// The raw request target with its query, such as `/a%2Fb?c=d`.
-    pub target: Vec<u8>,
-    /// `http` or `https`.
-    pub scheme: Vec<u8>,
-    /// The authority (`Host`), empty if the client gave none.
-    pub authority: Vec<u8>,
-    /// Such as `HTTP/1.1`.
-    pub protocol: Vec<u8>,
-    /// The client's address and port as Envoy has it, such as `192.0.2.1:5000` or `[::1]:5000`.
-    pub peer: Vec<u8>,
-    /// All other header fields.
-    pub headers: Fields,
+    /// The parts of the line, nameless, and then the header fields.
+    fields: Fields,
     /// Whether a body follows the headers.
     pub has_body: bool,
+}
+
+impl Request {
+    /// Copies `line`, leaving room for header fields of `headers_bytes` bytes with their lengths.
+    pub fn new(line: Line<'_>, headers_bytes: usize, has_body: bool) -> Self {
+        let parts = [line.method, line.target, line.scheme, line.authority, line.protocol, line.peer];
+        let parts_bytes: usize = parts.iter().map(|part| Fields::size(b"", part)).sum();
+        let mut fields = Fields::with_capacity(parts_bytes + headers_bytes);
+        for part in parts {
+            fields.push(b"", part);
+        }
+        Self { fields, has_body }
+    }
+
+    /// Copies a header field.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.fields.push(name, value);
+    }
+
+    /// The line, and the header fields in order.
+    pub fn parts(&self) -> (Line<'_>, Iter<'_>) {
+        let mut fields = self.fields.iter();
+        let mut part = || fields.next().map(|(_, value)| value).unwrap_or_default();
+        let line =
+            Line { method: part(), target: part(), scheme: part(), authority: part(), protocol: part(), peer: part() };
+        (line, fields)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_come_back() {
+        let line = Line { method: b"GET", target: b"/a", scheme: b"http", peer: b"[::1]:5", ..Line::default() };
+        let mut request = Request::new(line, 0, false);
+        request.push(b"accept", b"*/*");
+        let (parts, headers) = request.parts();
+        assert_eq!(parts, line);
+        assert_eq!(headers.collect::<Vec<_>>(), [(&b"accept"[..], &b"*/*"[..])]);
+    }
 }

@@ -1,13 +1,16 @@
 //! The synchronisation primitives of the exchange: the standard library's, or loom's under `--cfg loom`.
 
+/// The standard library's in both cases: only it can be the type of `self`.
+pub use std::sync::Arc;
+
 #[cfg(loom)]
 pub use loom::sync::{
-    Arc, Mutex, MutexGuard,
+    Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 #[cfg(not(loom))]
 pub use std::sync::{
-    Arc, Mutex, MutexGuard,
+    Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering},
 };
 

@@ -41,7 +41,7 @@ fn head() -> Head {
 /// An admitted stream whose request has a body, and what counts its commits.
 fn stream(exchange: &Arc<Exchange>) -> (Arc<Stream>, Counter) {
     let commits = Counter::new();
-    let request = Request { method: b"POST".to_vec(), has_body: true, ..Request::default() };
+    let request = Request::new(Line { method: b"POST", ..Line::default() }, 0, true);
     let admission = exchange.admit(&LIMITS).expect("room");
     (Stream::new(admission, LIMITS, request, Box::new(commits.clone())), commits)
 }

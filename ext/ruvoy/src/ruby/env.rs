@@ -76,23 +76,23 @@ impl EnvBuilder {
     pub fn build(&mut self, ruby: &Ruby, request: &Request) -> Result<RHash, Error> {
         let env = ffi::value::duplicate(ruby, self.template.get_inner_with(ruby))?;
         let set = |key: Opaque<RString>, value: RString| env.aset(key.get_inner_with(ruby), value);
-        let (path, query) = split_target(&request.target);
-        let (name, port) = split_authority(&request.authority);
-        let port = port.unwrap_or(if request.scheme == b"https" { b"443" } else { b"80" });
-        let authority = ruby.str_from_slice(&request.authority);
-        set(self.keys.method, self.value(ruby, &request.method))?;
+        let (line, headers) = request.parts();
+        let (path, query) = split_target(line.target);
+        let (name, port) = split_authority(line.authority);
+        let port = port.unwrap_or(if line.scheme == b"https" { b"443" } else { b"80" });
+        set(self.keys.method, self.value(ruby, line.method))?;
         set(self.keys.path, ruby.str_from_slice(path))?;
         set(self.keys.query, self.value(ruby, query))?;
-        set(self.keys.uri, ruby.str_from_slice(&request.target))?;
+        set(self.keys.uri, ruby.str_from_slice(line.target))?;
         set(self.keys.server_name, ruby.str_from_slice(name))?;
         set(self.keys.server_port, self.value(ruby, port))?;
-        set(self.keys.server_protocol, self.value(ruby, &request.protocol))?;
-        set(self.keys.remote_addr, ruby.str_from_slice(peer_address(&request.peer)))?;
-        set(self.keys.scheme, self.value(ruby, &request.scheme))?;
-        if !request.authority.is_empty() {
-            set(self.keys.host, authority)?;
+        set(self.keys.server_protocol, self.value(ruby, line.protocol))?;
+        set(self.keys.remote_addr, ruby.str_from_slice(peer_address(line.peer)))?;
+        set(self.keys.scheme, self.value(ruby, line.scheme))?;
+        if !line.authority.is_empty() {
+            set(self.keys.host, ruby.str_from_slice(line.authority))?;
         }
-        for (name, value) in request.headers.iter() {
+        for (name, value) in headers {
             self.header(ruby, env, (name, value))?;
         }
         Ok(env)
