@@ -32,6 +32,11 @@ impl EnvoyHttpFilterImpl {
         Self { stream }
     }
 
+    /// Notes whether Envoy makes a reply of its own.
+    pub(super) fn set_replying(&self, replying: bool) {
+        self.stream().set_replying(replying);
+    }
+
     fn stream(&self) -> &Stream {
         // SAFETY: this object lives inside a hook, and the holder outlives every hook.
         unsafe { self.stream.as_ref() }
@@ -740,7 +745,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
     }
 
     fn reset_stream(&mut self, reason: ResetReason, details: &str) {
-        let Some(envoy) = self.stream().active() else { return };
+        let Some(envoy) = self.stream().open() else { return };
         self.stream().set_response(Response::Ended);
         // SAFETY: see above.
         unsafe {

@@ -283,8 +283,11 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_local_reply(
     let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
         // SAFETY: Envoy's buffer is readable during the hook.
         let details = EnvoyBuffer::from(unsafe { bytes(details) });
-        filter.on_local_reply(envoy, response_code, details, reset_imminent)
+        let status = filter.on_local_reply(envoy, response_code, details, reset_imminent);
+        envoy.set_replying(false);
+        status
     };
+    stream.set_replying(true);
     // SAFETY: a filter of ours that is not busy.
     match unsafe { Stream::run(filter.cast(), "local_reply", OnPanic::Log, method) } {
         Outcome::Done(status) => status,

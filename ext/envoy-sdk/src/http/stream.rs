@@ -117,6 +117,7 @@ pub(crate) struct Stream {
     filter: UnsafeCell<Option<Filter>>,
     busy: Cell<bool>,
     response: Cell<Response>,
+    replying: Cell<bool>,
     complete: Cell<bool>,
     destroyed: Cell<bool>,
     poisoned: Cell<bool>,
@@ -139,6 +140,7 @@ impl Stream {
             filter: UnsafeCell::new(None),
             busy: Cell::new(true),
             response: Cell::new(Response::None),
+            replying: Cell::new(false),
             complete: Cell::new(false),
             destroyed: Cell::new(false),
             poisoned: Cell::new(false),
@@ -165,9 +167,10 @@ impl Stream {
         (!self.destroyed.get()).then(|| self.envoy.get())
     }
 
-    /// Envoy's filter while its stream can still be changed.
+    /// Envoy's filter while its stream can still be changed; not while Envoy makes a reply of its own,
+    /// when a reset would pull the stream from under it.
     pub(crate) fn active(&self) -> Option<*mut c_void> {
-        if self.complete.get() {
+        if self.complete.get() || self.replying.get() {
             return None;
         }
         self.alive()
@@ -192,6 +195,11 @@ impl Stream {
     /// Notes how far the response is, before the call that makes it so.
     pub(crate) fn set_response(&self, response: Response) {
         self.response.set(response);
+    }
+
+    /// Notes whether Envoy makes a reply of its own.
+    pub(crate) fn set_replying(&self, replying: bool) {
+        self.replying.set(replying);
     }
 
     /// Whether the stream is complete.
@@ -242,8 +250,14 @@ impl Stream {
         let stream = unsafe { &*this };
         stream.busy.set(true);
         let outer = RUNNING.replace(this);
+        let complete = stream.complete.get();
         stream.deliver_all();
-        let result = stream.call(hook, on_panic, body);
+        let result = if stream.complete.get() == complete {
+            stream.call(hook, on_panic, body)
+        } else {
+            // What was put off ended the stream; the hook came too late.
+            Outcome::Skipped
+        };
         stream.deliver_all();
         RUNNING.set(outer);
         stream.busy.set(false);

@@ -456,6 +456,43 @@ fn envoys_own_local_reply_reaches_the_filter_and_ends_the_response() {
 }
 
 #[test]
+fn a_local_reply_cannot_be_disturbed_by_the_filter_that_hears_of_it() {
+    let harness = Harness::new(|method, envoy| {
+        if method.starts_with("local_reply") {
+            envoy.reset_stream(envoy_dynamic_module_type_http_filter_stream_reset_reason::LocalReset, "");
+            envoy.send_go_away_and_close(false);
+            envoy.continue_decoding();
+        } else {
+            envoy.send_go_away_and_close(true);
+        }
+    });
+    stand_in::take_calls();
+    local_reply(&harness);
+    assert_eq!(stand_in::take_calls(), Vec::<&str>::new());
+    harness.scheduled(1);
+    assert_eq!(stand_in::take_calls(), ["envoy_dynamic_module_callback_http_filter_send_go_away_and_close"]);
+    harness.destroy();
+}
+
+#[test]
+fn a_hook_comes_too_late_for_a_stream_that_a_deferred_one_ended() {
+    let harness = Harness::new(|method, envoy| {
+        if method == "below" {
+            envoy.send_response_data(b"x", true);
+        }
+    });
+    harness.inside(SEND_DATA, |harness| {
+        harness.complete();
+        harness.destroy();
+    });
+    harness.below();
+    // SAFETY: the filter is not destroyed yet.
+    let status = unsafe { envoy_dynamic_module_on_http_filter_request_body(F, harness.filter, true) };
+    assert_eq!(status, envoy_dynamic_module_type_on_http_filter_request_body_status::StopIterationNoBuffer);
+    assert_eq!(harness.log(), ["below", "/below", "complete", "/complete", "drop"]);
+}
+
+#[test]
 fn a_panic_answers_500_and_silences_the_filter() {
     let harness = Harness::new(|_, _| panic!("the filter is {}", "broken"));
     stand_in::take_calls();
