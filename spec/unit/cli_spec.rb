@@ -70,6 +70,13 @@ RSpec.describe Ruvoy::CLI do
     end
   end
 
+  it "has the options that the README lists, and no others" do
+    run("--help")
+    readme = File.read(File.expand_path("../../README.md", __dir__))
+    options = readme[/^## Options$.*?^## /m].lines.grep(/^\|/).join.scan(/--[a-z-]+(?= |`)/).uniq
+    expect(options).to match_array(out.string.scan(/--[a-z-]+/).uniq)
+  end
+
   it "prints the configuration" do
     expect([run("--print-config", "-p", "0"), err.string, launched]).to eq([0, "", []])
     expect(YAML.safe_load(out.string).dig("static_resources", "listeners", 0, "address", "socket_address"))
