@@ -191,6 +191,12 @@ RSpec.describe "ruvoy" do
       command&.stop
     end
 
+    it "serves the example" do
+      serve("-p", "0", "#{CommandLine::ROOT}/examples/hello/config.ru", rackup: nil) do |server|
+        expect(server.get("/")).to eq([200, "hello from ruby #{RUBY_VERSION}\n"])
+      end
+    end
+
     it "becomes Envoy, ends by SIGTERM with Envoy's status, and leaves nothing in the temporary directory" do
       serve("-p", "0") do |server|
         expect(File.readlink("/proc/#{server.pid}/exe")).to eq(File.realpath(Ruvoy::Launcher.find_envoy))
