@@ -280,7 +280,7 @@ pub unsafe extern "C" fn envoy_dynamic_module_on_http_filter_local_reply(
     if own || stream.busy() {
         return LocalReplyStatus::Continue;
     }
-    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut _| {
+    let method = |filter: &mut dyn HttpFilter<_>, envoy: &mut EnvoyHttpFilterImpl| {
         // SAFETY: Envoy's buffer is readable during the hook.
         let details = EnvoyBuffer::from(unsafe { bytes(details) });
         let status = filter.on_local_reply(envoy, response_code, details, reset_imminent);
