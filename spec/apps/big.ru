@@ -24,7 +24,8 @@ map("/upload") do
     Probe.count("waiting")
     GO.pop
     length = 0
-    while (piece = env["rack.input"].read(262_144))
+    buffer = +""
+    while (piece = env["rack.input"].read(262_144, buffer))
       length += piece.bytesize
       sleep(0.001)
     end

@@ -20,7 +20,10 @@ QUESTIONS = {
     require "pg"
     [PG.library_version.positive?, PG::Connection.escape_string("it's")]
   end,
-  "stringio" => -> { require("stringio") && StringIO.new("abc").read },
+  "stringio" => lambda do
+    require "stringio"
+    StringIO.new("abc").read
+  end,
   "subprocess" => -> { IO.popen(%w[echo hi], &:read) },
   "load-path" => -> { $LOAD_PATH },
   "features" => -> { $LOADED_FEATURES },

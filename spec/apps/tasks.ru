@@ -43,14 +43,3 @@ map("/storage") do
     [200, text, [[before, local, Fiber[:name], Thread.current[:name]].to_json]]
   end)
 end
-
-# An application that spoils its env.
-map("/spoil") do
-  run(lambda do |env|
-    seen = env["spoiled"].inspect
-    env["spoiled"] = true
-    env["rack.url_scheme"].replace("spoiled") unless env["rack.url_scheme"].frozen?
-    env.freeze
-    [200, text, [seen, env["rack.url_scheme"]]]
-  end)
-end

@@ -28,7 +28,7 @@ RSpec.describe "an application that fails" do
       before = server.log.bytesize
       answer = get("/app/#{failure}", version: version)
       expect([answer.exit_status, answer.status]).to eq([0, 500])
-      expect(answer["x-ruvoy-error"]).to match(/\A[a-z_]+\z/)
+      expect(answer["x-ruvoy-error"]).to match(/\A[a-z-]+\z/)
       expect(answer["content-type"]).to start_with("text/plain")
       expect(answer.body.lines.size).to eq(1)
       expect(answer.body + answer.fields.join).not_to match(/secret|#{name}|failing\.ru|did not fail/)

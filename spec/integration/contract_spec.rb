@@ -11,7 +11,7 @@ RSpec.describe "a broken contract" do
     it "is answered with 500: #{breach}" do
       answer = get("/#{breach}")
       expect([answer.exit_status, answer.status]).to eq([0, 500])
-      expect(answer["x-ruvoy-error"]).to match(/\A[a-z_]+\z/)
+      expect(answer["x-ruvoy-error"]).to match(/\A[a-z-]+\z/)
       expect(answer["x-evil"]).to be_nil
       expect(get("/hello").body).to eq("hello")
     end

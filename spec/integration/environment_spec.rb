@@ -21,7 +21,7 @@ RSpec.describe "the Ruby environment" do
 
   {
     "openssl" => "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855prime256v1",
-    "json" => [1, 2.5, nil], "io-event" => a_string_matching(/\AIO::Event::Selector::(EPoll|URing)\z/),
+    "json" => [1, 2.5, nil], "io-event" => /\AIO::Event::Selector::(EPoll|URing)\z/,
     "pg" => [true, "it''s"], "stringio" => "abc"
   }.each do |extension, answer|
     it "loads the C extension #{extension}" do

@@ -20,6 +20,7 @@ module HTTP2
   ACK = 1
   END_HEADERS = 4
   CANCEL = 8
+  FRAME_BYTES = 16_384
   WINDOW = (2**31) - 1 - 65_535
 
   # A connection; frames of streams that nobody waits for are kept for them.
@@ -46,7 +47,14 @@ module HTTP2
       id
     end
 
-    def data(id, bytes, end_stream: false) = send_frame(DATA, end_stream ? END_STREAM : 0, id, bytes)
+    def data(id, bytes, end_stream: false)
+      while bytes.bytesize > FRAME_BYTES
+        send_frame(DATA, 0, id, bytes.byteslice(0, FRAME_BYTES))
+        bytes = bytes.byteslice(FRAME_BYTES..)
+      end
+      send_frame(DATA, end_stream ? END_STREAM : 0, id, bytes)
+    end
+
     def reset(id, code = CANCEL) = send_frame(RST_STREAM, 0, id, [code].pack("N"))
 
     # @param id [Integer] 0 for the connection
