@@ -1,7 +1,17 @@
 //! Envoy's dynamic module ABI v0.1.0, safely: HTTP filters and bootstrap extensions.
 //!
 //! Names and signatures are those of Envoy's own Rust SDK for the part that is here, so that the
-//! public crate can take the place of this one.
+//! public crate can take the place of this one. What that crate lacks is [`has_deferred_hooks`] and
+//! [`with_config_metrics`]; what it leaves to each filter is done here once:
+//!
+//! - Every function that Envoy calls catches panics. A panic answers 500, or resets the stream if
+//!   its response has started, and the filter is not called again.
+//! - A filter's methods never nest, although Envoy's hooks do, and a filter is dropped only when
+//!   none of its methods runs, although Envoy destroys streams inside calls: see [`HttpFilter`].
+//! - A call for a stream that is gone, or whose response has ended, does nothing.
+//!
+//! `unsafe` lives in [`abi`] and in the modules around it; a filter needs none, except that the
+//! public SDK marks [`EnvoyHttpFilter::send_http_stream_data`] and its neighbours so.
 
 #![allow(
     clippy::too_many_arguments,
@@ -18,6 +28,8 @@ pub mod http;
 mod macros;
 #[cfg(any(test, feature = "mock"))]
 pub mod mock;
+#[cfg(test)]
+mod mock_test;
 mod server;
 #[cfg(any(test, feature = "mock"))]
 mod stand_in;

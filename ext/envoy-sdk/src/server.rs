@@ -26,13 +26,15 @@ pub unsafe fn is_validation_mode() -> bool {
     unsafe { abi::envoy_dynamic_module_callback_is_validation_mode() }
 }
 
-/// Whether Envoy logs `level`; from any thread.
+/// Whether Envoy logs `level`; from any thread. For [`envoy_log!`](crate::envoy_log).
+#[doc(hidden)]
 pub fn log_enabled(level: abi::envoy_dynamic_module_type_log_level) -> bool {
     // SAFETY: takes a plain value, from any thread.
     unsafe { abi::envoy_dynamic_module_callback_log_enabled(level) }
 }
 
-/// Logs `message` to Envoy's log; from any thread.
+/// Logs `message` to Envoy's log; from any thread. For [`envoy_log!`](crate::envoy_log).
+#[doc(hidden)]
 pub fn log(level: abi::envoy_dynamic_module_type_log_level, message: &str) {
     // SAFETY: Envoy reads the message during the call only, from any thread.
     unsafe { abi::envoy_dynamic_module_callback_log(level, abi::module_buffer(message.as_bytes())) }

@@ -2,6 +2,8 @@
 
 mod envoy_impl;
 mod hooks;
+#[cfg(test)]
+mod hooks_test;
 mod traits;
 
 pub use traits::*;

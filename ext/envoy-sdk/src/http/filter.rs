@@ -81,7 +81,8 @@ pub trait HttpFilter<EHF: EnvoyHttpFilter> {
 
     /// The stream ended, however it did. Comes once, possibly without any request hook before it.
     ///
-    /// Of Envoy's side only statistics still answer here: the rest may be gone already.
+    /// Of Envoy's side statistics can be relied on; the rest may be gone already and then answers
+    /// nothing.
     fn on_stream_complete(&mut self, _envoy_filter: &mut EHF) {}
 
     /// A callout of this filter ended.
@@ -140,6 +141,10 @@ pub trait HttpFilter<EHF: EnvoyHttpFilter> {
     fn on_scheduled(&mut self, _envoy_filter: &mut EHF, _event_id: u64) {}
 
     /// The client reads too slowly: stop sending. May come several times, see the next method.
+    ///
+    /// Comes after the method that sent too much has returned, see
+    /// [`has_deferred_hooks`](crate::has_deferred_hooks), or in the stream's next turn of the event
+    /// loop.
     fn on_downstream_above_write_buffer_high_watermark(&mut self, _envoy_filter: &mut EHF) {}
 
     /// The client caught up: one of the "above" calls is taken back. Go on when all of them are.
@@ -147,7 +152,8 @@ pub trait HttpFilter<EHF: EnvoyHttpFilter> {
 
     /// Envoy answers this request itself, for instance with a timeout or a 413.
     ///
-    /// Not called for the responses that this filter sends.
+    /// Not called for the responses that this filter sends. The reply cannot be changed from here,
+    /// except by the answer; headers can be added in [`Self::on_response_headers`].
     fn on_local_reply(
         &mut self,
         _envoy_filter: &mut EHF,

@@ -515,7 +515,7 @@ impl EnvoyHttpFilter for EnvoyHttpFilterImpl {
     }
 
     fn clear_route_cache(&mut self) {
-        let Some(envoy) = self.stream().active() else { return };
+        let Some(envoy) = self.stream().unanswered() else { return };
         // SAFETY: see above.
         unsafe { abi::envoy_dynamic_module_callback_http_clear_route_cache(envoy) };
     }

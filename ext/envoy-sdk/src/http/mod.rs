@@ -2,6 +2,8 @@
 
 mod config_impl;
 mod config_metrics;
+#[cfg(test)]
+mod config_test;
 mod envoy;
 mod filter;
 mod filter_impl;

@@ -184,6 +184,14 @@ impl Stream {
         self.active()
     }
 
+    /// Envoy's filter while its response has not started.
+    pub(crate) fn unanswered(&self) -> Option<*mut c_void> {
+        if self.response.get() != Response::None {
+            return None;
+        }
+        self.active()
+    }
+
     /// Envoy's filter, for statistics only: they outlive the stream to the end of the hook.
     ///
     /// Envoy deletes a filter from its event loop, after the hook that destroyed it has returned,
