@@ -1,7 +1,8 @@
-//! The C ABI v0.1.0 by hand: the enums, the structs and the functions that Envoy exports, as far as this crate uses them.
+//! The C ABI v0.1.0 by hand: the enums, the structs and the functions that Envoy exports, as far as
+//! this crate uses them.
 //!
-//! Names are those of Envoy's header. Under the feature `mock`, and in this crate's own tests, Rust stand-ins take the place of
-//! Envoy's functions, so that an executable without Envoy links.
+//! Names are those of Envoy's header. Under the feature `mock`, and in this crate's own tests, Rust
+//! stand-ins take the place of Envoy's functions, so that an executable without Envoy links.
 
 #![allow(
     non_camel_case_types,

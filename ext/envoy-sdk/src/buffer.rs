@@ -73,7 +73,8 @@ impl EnvoyMutBuffer<'_> {
     ///
     /// # Safety
     ///
-    /// The bytes must stay valid for the lifetime that the caller gives the view, and nobody else may touch them during it.
+    /// The bytes must stay valid for the lifetime that the caller gives the view, and nobody else may
+    /// touch them during it.
     pub unsafe fn new_from_raw(raw_ptr: *mut u8, length: usize) -> Self {
         Self { raw_ptr, length, _marker: PhantomData }
     }
