@@ -91,7 +91,7 @@ module Ruvoy
     end
 
     def triplet(response)
-      array = Array.try_convert(response)
+      array = response.is_a?(Array) ? response : Array.try_convert(response)
       raise ContractError, "a response is an Array, not #{response.class}" if array.nil?
       raise ContractError, "a response has three elements, not #{array.size}" if array.size != 3
 
@@ -99,8 +99,8 @@ module Ruvoy
     end
 
     def status_of(status)
-      number = status.respond_to?(:to_i) ? status.to_i : 0
-      return number if number.between?(100, 599)
+      number = status.is_a?(Integer) || !status.respond_to?(:to_i) ? status : status.to_i
+      return number if number.is_a?(Integer) && number >= 100 && number <= 599
 
       raise ContractError, "the status is no number from 100 to 599: #{status.inspect}"
     end

@@ -180,10 +180,11 @@ module Ruvoy
       if status == SWITCHING_PROTOCOLS
         protocol = request.protocol || request.upgrade
         raise ContractError, "status 101 without rack.protocol" if protocol.nil?
-      elsif status.between?(200, 299)
+      else
         protocol = request.protocol
+        return if protocol.nil? || !status.between?(200, 299)
       end
-      check_offered(request, protocol) if protocol
+      check_offered(request, protocol)
       protocol
     end
 

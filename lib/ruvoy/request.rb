@@ -60,6 +60,9 @@ module Ruvoy
       @cancelled = false
     end
 
+    # @return [String] without the env, which holds what must not be shown by accident
+    def inspect = "#<#{self.class} #{@id}>"
+
     # @return [Hash] a fresh Rack environment
     def build_env
       @env = @native.env(@id)

@@ -11,8 +11,7 @@ require_relative "scheduler"
 
 module Ruvoy
   # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started, and
-  # each waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, and only after Rust
-  # agreed.
+  # each waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, after Rust agreed.
   class Server
     # Under load other fibers have a turn after this many batches.
     BATCHES_A_TURN = 8
@@ -38,7 +37,7 @@ module Ruvoy
       @adapter = Adapter.new(app, native)
       @failure = Failure.new(native)
       @requests = {}
-      @serve = method(:serve).to_proc
+      @serve = proc { |_task, request| serve(request) }
       @stopping = false
       @failures = 0
       @batches = 0
@@ -117,7 +116,7 @@ module Ruvoy
     end
 
     # The body of each request's task.
-    def serve(_task, request)
+    def serve(request)
       @adapter.serve(request)
     ensure
       release(request)

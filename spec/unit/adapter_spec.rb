@@ -32,8 +32,9 @@ RSpec.describe Ruvoy::Adapter do
     it "holds what Rack and the specification name" do
       env = nil
       get { |given| [200, {}, [(env = given.dup) && ""]] }
-      expect(env).to include("SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "ruvoy/#{Ruvoy::VERSION}", "rack.multithread" => true,
-                             "rack.multiprocess" => false, "rack.run_once" => false, "rack.response_finished" => [])
+      expect(env).to include("SCRIPT_NAME" => "", "SERVER_SOFTWARE" => "ruvoy/#{Ruvoy::VERSION}",
+                             "rack.multithread" => true, "rack.multiprocess" => false, "rack.run_once" => false,
+                             "rack.response_finished" => [])
       expect(env["rack.early_hints"]).to respond_to(:call)
       expect(env["rack.input"]).to respond_to(:read, :gets, :each, :rewind, :close)
     end
@@ -118,7 +119,7 @@ RSpec.describe Ruvoy::Adapter do
       "SystemStackError" => -> { (deep = ->(n) { 1 + deep.call(n + 1) }).call(0) },
       "throw" => -> { throw :s3cret },
       "Fiber.yield" => -> { Fiber.yield },
-      "a dead fiber" => -> { Fiber.new {}.tap(&:resume).resume },
+      "a dead fiber" => -> { Fiber.new { nil }.tap(&:resume).resume },
       "Async::Stop" => -> { raise Async::Stop, "s3cret" },
       "stopping its own task" => -> { Async::Task.current.stop },
       "a timeout" => -> { Async::Task.current.with_timeout(0.001) { sleep } },
@@ -274,7 +275,9 @@ RSpec.describe Ruvoy::Adapter do
       seen = []
       headers = { "a" => "b" }
       request = get do |env|
-        env["rack.response_finished"] << ->(*given) { seen << given } << ->(*) { raise secret } << ->(*) { seen << :last }
+        env["rack.response_finished"] << ->(*given) { seen << given } << ->(*) { raise secret } << lambda { |*|
+          seen << :last
+        }
         [201, headers, ["ok"]]
       end
       expect(seen).to match([:last, [a_hash_including("PATH_INFO" => "/"), 201, equal(headers), nil]])

@@ -51,11 +51,13 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "is refused before the head if its content-length is too short" do
-      expect_contract_error(respond(200, { "content-length" => "3" }, %w[ab cd]), /content-length is 3, but the body has 4/)
+      expect_contract_error(respond(200, { "content-length" => "3" }, %w[ab cd]),
+                            /content-length is 3, but the body has 4/)
     end
 
     it "is refused before the head if its content-length is too long" do
-      expect_contract_error(respond(200, { "content-length" => "5" }, %w[ab cd]), /content-length is 5, but the body has 4/)
+      expect_contract_error(respond(200, { "content-length" => "5" }, %w[ab cd]),
+                            /content-length is 5, but the body has 4/)
     end
 
     it "is refused if it holds anything but Strings" do
@@ -68,7 +70,11 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "is not what to_ary returns if that is nil" do
-      both = Class.new { def to_ary = nil and def each = yield("x") }.new
+      both = Class.new do
+        def to_ary = nil
+
+        def each = yield("x")
+      end.new
       expect(respond(200, {}, both).body).to eq("x")
     end
 
@@ -77,7 +83,8 @@ RSpec.describe Ruvoy::Body do
 
       it "crosses in pieces, with its content-length" do
         request = respond(200, {}, %w[abcdef ghijkl])
-        expect([request.calls, request.body, request.header("content-length")]).to eq([%i[start finish], "abcdefghijkl", "12"])
+        expect([request.calls, request.body,
+                request.header("content-length")]).to eq([%i[start finish], "abcdefghijkl", "12"])
       end
     end
   end
@@ -98,11 +105,15 @@ RSpec.describe Ruvoy::Body do
 
     it "may be empty, and yield empty Strings" do
       expect(respond(200, {}, each_body).calls).to eq(%i[start finish])
-        expect(respond(200, {}, each_body("", "a", "")).body).to eq("a")
+      expect(respond(200, {}, each_body("", "a", "")).body).to eq("a")
     end
 
     it "goes before call" do
-      both = Class.new { def each = yield("each") and def call(*) = raise("called") }.new
+      both = Class.new do
+        def each = yield("each")
+
+        def call(*) = raise("called")
+      end.new
       expect(respond(200, {}, both).body).to eq("each")
     end
 
@@ -112,7 +123,7 @@ RSpec.describe Ruvoy::Body do
       request.room = 10
       request.wait_until("the room to be filled") { request.body.bytesize == 10 }
       request.room = 99_991
-      expect(request.wait.body).to eq(("a" * 100_000) + "b")
+      expect(request.wait.body).to eq("#{"a" * 100_000}b")
     end
 
     it "resets the stream if it raises, with nothing that looks like an end" do
@@ -145,7 +156,8 @@ RSpec.describe Ruvoy::Body do
     it "crosses without Ruby reading it, with its size" do
       file("x" * 200_000) do |path|
         request = respond(200, {}, path_body(path))
-        expect([request.calls, request.body, request.header("content-length")]).to eq([%i[start finish], "x" * 200_000, "200000"])
+        expect([request.calls, request.body,
+                request.header("content-length")]).to eq([%i[start finish], "x" * 200_000, "200000"])
       end
     end
 
@@ -169,7 +181,9 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "is refused before the head if it is shorter than the content-length" do
-      file("ab") { |path| expect_contract_error(respond(200, { "content-length" => "4" }, path_body(path)), /has 2 bytes/) }
+      file("ab") do |path|
+        expect_contract_error(respond(200, { "content-length" => "4" }, path_body(path)), /has 2 bytes/)
+      end
     end
 
     it "is a 500 before the head if it is missing" do
@@ -194,7 +208,7 @@ RSpec.describe Ruvoy::Body do
       [nil, "/dev/null", Dir.tmpdir].each do |path|
         body = Class.new { define_method(:to_path) { path } and def each = yield("by each") }.new
         expect(respond(200, {}, body).body).to eq("by each")
-          end
+      end
     end
 
     it "is closed afterwards" do
@@ -232,13 +246,14 @@ RSpec.describe Ruvoy::Body do
     it "is sent for 204 and 304, whatever body there was" do
       [each_body("x"), ["x"], ->(stream) { stream.write("x") }, nil].product([204, 304]).each do |body, status|
         request = respond(status, { "etag" => "a" }, body)
-        expect([request.calls, request.status, request.body, request.fields]).to eq([[:respond], status, "", %w[etag a]])
-          end
+        expect([request.calls, request.status, request.body,
+                request.fields]).to eq([[:respond], status, "", %w[etag a]])
+      end
     end
 
     it "keeps the content-length of a 304, and has none with a 204" do
       expect(respond(304, { "content-length" => "5" }, []).fields).to eq(%w[content-length 5])
-        serve { [204, { "content-length" => "5" }, []] }
+      serve { [204, { "content-length" => "5" }, []] }
       expect(native.request.wait.fields).to eq([])
     end
   end
@@ -254,15 +269,17 @@ RSpec.describe Ruvoy::Body do
   end
 
   it "refuses 101 and other 1xx that nobody asked for" do
-    expect_contract_error(respond(101, {}, ->(stream) { stream.close }), /101 without rack.protocol/)
-    serve { [101, { "rack.protocol" => "websocket" }, ->(stream) { stream.close }] }
+    expect_contract_error(respond(101, {}, lambda(&:close)), /101 without rack.protocol/)
+    serve { [101, { "rack.protocol" => "websocket" }, lambda(&:close)] }
     expect_contract_error(native.request.wait, /did not offer the protocol "websocket"/)
   end
 
   describe "trailers" do
     it "are sent after the body, checked and flattened" do
       request = get do |env|
-        [200, {}, Enumerator.new { |chunks| chunks << "x" and env["ruvoy.trailers"] = { "Grpc-Status" => 0, "te" => "x" } }]
+        [200, {}, Enumerator.new do |chunks|
+          chunks << "x" and env["ruvoy.trailers"] = { "Grpc-Status" => 0, "te" => "x" }
+        end]
       end
       expect([request.calls, request.trailers]).to eq([%i[start finish], %w[grpc-status 0]])
     end
@@ -423,8 +440,10 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "is held to its content-length" do
-      expect_reset(streaming({ "content-length" => "3" }) { |stream| stream.write("abcd") }, /longer than its content-length/)
-        serve { [200, { "content-length" => "3" }, ->(stream) { stream.write("ab") && stream.close }] }
+      expect_reset(streaming({ "content-length" => "3" }) do |stream|
+        stream.write("abcd")
+      end, /longer than its content-length/)
+      serve { [200, { "content-length" => "3" }, ->(stream) { stream.write("ab") && stream.close }] }
       expect_reset(native.request.wait, /ended after 2 of 3 bytes/)
     end
 
@@ -488,17 +507,23 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "may be ignored or refused with an ordinary response" do
-      serve { |env| env["PATH_INFO"] == "/no" ? [403, { "rack.protocol" => "websocket" }, ["no"]] : [200, {}, ["plain"]] }
-      expect([native.request(**offer).wait, native.request(path: "/no", **offer).wait].map { |one| [one.status, one.body] })
+      serve do |env|
+        env["PATH_INFO"] == "/no" ? [403, { "rack.protocol" => "websocket" }, ["no"]] : [200, {}, ["plain"]]
+      end
+      expect([native.request(**offer).wait, native.request(path: "/no", **offer).wait].map do |one|
+        [one.status, one.body]
+      end)
         .to eq([[200, "plain"], [403, "no"]])
     end
 
     it "is refused with a protocol that was not offered" do
-      expect_contract_error(respond(200, { "rack.protocol" => "h2c" }, echo, **offer), /did not offer the protocol "h2c"/)
+      expect_contract_error(respond(200, { "rack.protocol" => "h2c" }, echo, **offer),
+                            /did not offer the protocol "h2c"/)
     end
 
     it "is refused without a streaming body" do
-      expect_contract_error(respond(101, { "rack.protocol" => "websocket" }, ["x"], **offer), /streaming body, not Array/)
+      expect_contract_error(respond(101, { "rack.protocol" => "websocket" }, ["x"], **offer),
+                            /streaming body, not Array/)
     end
   end
 end

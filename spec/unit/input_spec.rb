@@ -134,7 +134,7 @@ RSpec.describe Ruvoy::Input do
 
     it "keeps more than 128 KiB in a file that has no name" do
       before = open_files
-      pieces = Array.new(40) { |n| (n.chr * 10_000) }
+      pieces = Array.new(40) { |n| n.chr * 10_000 }
       body = input(*pieces)
       expect([body.read(50_000), body.rewind]).to eq([pieces.take(5).join, 0])
       expect(open_files).to eq(before)
@@ -177,7 +177,8 @@ RSpec.describe Ruvoy::Input do
     subject(:empty) { described_class::EMPTY }
 
     it "is always at its end" do
-      expect([empty.read, empty.read(1), empty.read(0), empty.gets, empty.each.to_a, empty.rewind, empty.close, empty.read])
+      expect([empty.read, empty.read(1), empty.read(0), empty.gets, empty.each.to_a, empty.rewind, empty.close,
+              empty.read])
         .to eq(["", nil, "", nil, [], 0, nil, ""])
       expect { empty.readpartial(1) }.to raise_error(EOFError)
       expect { empty.read(-1) }.to raise_error(ArgumentError)

@@ -7,7 +7,7 @@ require "ruvoy/scheduler"
 RSpec.describe Ruvoy::Request do
   subject(:request) { described_class.new(native, Ruvoy::Headers.new, 7) }
 
-  let(:native) { double("native", env: { "REQUEST_METHOD" => "GET" }) } # rubocop:disable RSpec/VerifiedDoubles
+  let(:native) { double("native", env: { "REQUEST_METHOD" => "GET" }) }
 
   def in_scheduler
     Thread.new do

@@ -200,7 +200,6 @@ RSpec.describe Ruvoy::Server do
   end
 
   describe "the cost of a request" do
-    # What the fake itself allocates is subtracted: the same calls without a server.
     def allocated(count)
       before = GC.stat(:total_allocated_objects)
       count.times { yield }
@@ -226,7 +225,7 @@ RSpec.describe Ruvoy::Server do
         allocated(50) { server.send(:start, 1) }
         allocated(200) { server.send(:start, 1) }.tap { server.send(:close) }
       end.value
-      p objects; expect(objects).to be <= 26
+      expect(objects).to be <= 22
     end
   end
 end
