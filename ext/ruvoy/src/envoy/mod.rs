@@ -12,6 +12,8 @@ pub mod local_reply;
 pub mod log;
 mod metrics;
 mod null;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
     EnvoyHttpFilter, EnvoyHttpFilterConfig, HttpFilter, HttpFilterConfig, declare_all_init_functions,

@@ -4,7 +4,6 @@
 use std::{
     ffi::{c_int, c_void},
     panic::catch_unwind,
-    ptr,
 };
 
 unsafe extern "C" {
@@ -19,7 +18,7 @@ pub fn at_exit(function: fn(i32)) {
 }
 
 extern "C" fn trampoline(status: c_int, argument: *mut c_void) {
-    if argument == ptr::null_mut() {
+    if argument.is_null() {
         return;
     }
     // SAFETY: `at_exit` is the only one that registers this function, with a `fn(i32)` as argument.

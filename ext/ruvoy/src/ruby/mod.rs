@@ -4,4 +4,6 @@
 
 mod env;
 mod native;
+#[cfg(all(test, not(loom)))]
+mod tests;
 pub mod vm;
