@@ -26,14 +26,17 @@ module Ruvoy
 
     # Stops every task; gives up on those that do not end.
     # @param seconds [Float] how long they may take
-    # @return [Boolean] whether all ended
+    # @return [void]
     def shut_down(seconds)
       deadline = Async::Clock.now + seconds
       run_once!(TURN_SECONDS) until terminate || Async::Clock.now > deadline
-      return @abandoned = true unless children.nil? || children.empty?
+      children? ? abandon : close
+    end
 
-      close
-      false
+    # Leaves every task as it is, for good.
+    # @return [void]
+    def abandon
+      @abandoned = true
     end
 
     # Ruby calls this when the thread ends. Async would run on until the last task ended by itself.

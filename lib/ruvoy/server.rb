@@ -15,8 +15,8 @@ module Ruvoy
   class Server
     # Under load other fibers have a turn after this many batches.
     BATCHES_A_TURN = 8
-    # So many exceptions in a row, with no turn between them that succeeds, mean that the loop itself is broken.
-    MAX_FAILURES = 100
+    # So many exceptions of the loop itself, with no turn of the scheduler between them that succeeds: it is broken.
+    MAX_FAILURES = 10
     # How long tasks that the application left behind may take to unwind at the end.
     CLOSE_SECONDS = 1.0
     private_constant :BATCHES_A_TURN, :MAX_FAILURES, :CLOSE_SECONDS
@@ -50,9 +50,10 @@ module Ruvoy
     def run
       open
       turn until @stopping && @requests.empty?
-      nil
-    ensure
       close
+    rescue Exception # rubocop:disable Lint/RescueException -- Rust answers those in flight; no fiber may get there first
+      @scheduler&.abandon
+      raise
     end
 
     private
@@ -84,19 +85,38 @@ module Ruvoy
     def turn
       if @native.take.positive?
         drain
-        @scheduler.run_once(0) if ((@batches += 1) % BATCHES_A_TURN).zero?
+        run_others(0) if ((@batches += 1) % BATCHES_A_TURN).zero?
       elsif @native.arm
-        @scheduler.run_once
+        run_others(nil)
       end
-      @failures = 0
     rescue Exception => e # rubocop:disable Lint/RescueException -- a fiber that dies of one hands it to the root fiber
       survive(e)
     end
 
     def drain
       while (event = @native.next_event)
-        event.zero? ? @stopping = true : dispatch(event >> 8, event & 0xff)
+        handle(event)
       end
+    end
+
+    def handle(event)
+      event.zero? ? @stopping = true : dispatch(event >> 8, event & 0xff)
+    rescue Exception => e # rubocop:disable Lint/RescueException -- as in turn
+      report(e)
+    end
+
+    # @param seconds [Numeric, nil] how long to sleep at most if there is nothing to do
+    def run_others(seconds)
+      @scheduler.run_once(seconds)
+      @failures = 0
+    end
+
+    # An exception of the loop itself, as its backtrace tells, may be the last straw.
+    def survive(error)
+      @failures += 1 if error.backtrace_locations&.any? { |location| location.path == __FILE__ }
+      raise error if @failures > MAX_FAILURES
+
+      report(error)
     end
 
     def dispatch(id, bits)
@@ -127,20 +147,16 @@ module Ruvoy
       request.release
     end
 
-    def survive(error)
-      @failures += 1
-      raise error if @failures > MAX_FAILURES
-
+    def report(error)
       @failure.report(error, "a fiber of the application ended with an exception")
     end
 
     def close
-      return if @scheduler.nil?
-
       @scheduler.shut_down(CLOSE_SECONDS)
       Fiber.set_scheduler(nil)
-    rescue StandardError => e
+    rescue Exception => e # rubocop:disable Lint/RescueException -- every request was served
       @failure.report(e, "closing the scheduler failed")
+      nil
     end
   end
 end

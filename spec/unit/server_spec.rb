@@ -147,11 +147,39 @@ RSpec.describe Ruvoy::Server do
       expect(native.request.wait.body).to eq("ok")
     end
 
-    it "dies of its own failure" do
-      native.define_singleton_method(:take) { raise IOError, "broken" }
-      serve { |_env| [200, {}, []] }
-      expect { @thread.join(10) }.to raise_error(IOError, "broken")
+    it "dies of its own failure, and leaves the requests in flight to Rust" do
+      ensured = false
+      serve do |env|
+        env["PATH_INFO"] == "/ruin" ? Fiber.scheduler.instance_variable_get(:@selector).close : sleep
+      ensure
+        ensured = true if env["PATH_INFO"] == "/"
+      end
+      requests = [native.request, native.request(path: "/ruin")]
+      expect { @thread.join(10) }.to raise_error(StandardError)
       @thread = nil
+      expect([requests.first.calls, ensured]).to eq([[], false])
+    end
+
+    it "survives any number of fibers that die at once" do
+      serve do |env|
+        next [200, {}, ["alive"]] if env["PATH_INFO"] == "/"
+
+        50.times { Async { sleep(0.001) && exit(1) } }
+        50.times { Async { exit(1) } }
+        [200, {}, []]
+      end
+      Array.new(3) { native.request(path: "/exits") }.each(&:wait)
+      native.wait_until("all to die") { native.logs.size == 300 }
+      expect(native.request.wait.body).to eq("alive")
+    end
+
+    it "survives what another thread raises in it" do
+      serve do |_env|
+        owner = Thread.current
+        Thread.new { owner.raise(NoMemoryError, "struck") }.join
+        [200, {}, ["alive"]]
+      end
+      3.times { expect(native.request.wait.status).to eq(200).or eq(500) }
     end
   end
 
