@@ -5,16 +5,18 @@
 require "support/integration"
 
 RSpec.describe "memory" do
-  serve "big"
-
   let(:length) { 3200 * 65_536 }
   let(:bound_kib) { @idle_kib + (40 * 1024) }
+  attr_reader :server
 
-  # Once before the figure is taken, so that what is loaded lazily does not count.
-  before(:context) do
-    server.probe
+  # A server for each example, since an allocator keeps what it once had.
+  before do
+    @server = EnvoyProcess.start(rackup: "big")
+    server.probe # loads what is loaded lazily
     @idle_kib = wait_until_steady("resident memory") { server.rss_kib }
   end
+
+  after { server.stop }
 
   def produced = server.probe["produced"]
 

@@ -39,13 +39,19 @@ module Curl
     end
   end
 
-  # Starts curl with its output on a pipe that the block reads at its own pace.
+  # Starts curl with its output on a pipe that the block reads at its own pace, to the end; ends it if the block fails.
   # @yieldparam output [IO]
   # @return [Array(Object, Integer)] the block's value and curl's exit status
-  def curl_pipe(server, path, *arguments, version: :h1, &)
-    command = [*command(server, version), "--no-buffer", *arguments, "http://example.test#{path}"]
-    value = IO.popen(command, "rb", &)
+  def curl_pipe(server, path, *arguments, version: :h1)
+    output = IO.popen([*command(server, version), "--no-buffer", *arguments, "http://example.test#{path}"], "rb")
+    value = yield output
+    output.close
     [value, Process.last_status.exitstatus]
+  ensure
+    unless output.nil? || output.closed?
+      Process.kill(:KILL, output.pid)
+      output.close
+    end
   end
 
   # The authority is the same for every server, so that answers can be compared.
