@@ -13,5 +13,19 @@ module Ruvoy
   autoload :CLI, "#{__dir__}/ruvoy/cli"
   autoload :Input, "#{__dir__}/ruvoy/input"
   autoload :Launcher, "#{__dir__}/ruvoy/launcher"
+  autoload :Offload, "#{__dir__}/ruvoy/offload"
   autoload :Server, "#{__dir__}/ruvoy/server"
+
+  # Runs the block on a thread of its own and waits for it; parks the calling fiber. Any number may run at once: for a
+  # limit, and for what a block can count on, see {Offload}.
+  #
+  #     digest = Ruvoy.offload { OpenSSL::KDF.scrypt(password, **parameters) }
+  #
+  # @yield [] on another thread
+  # @return [Object] the block's value
+  # @raise [ArgumentError] without a block
+  # @raise [Offload::KilledError] if the thread was killed under the block
+  # @raise [ThreadError] if the system gives no thread
+  # @raise [Exception] whatever the block raises
+  def self.offload(&) = Offload.shared(&)
 end
