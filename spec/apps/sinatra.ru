@@ -3,12 +3,13 @@
 # The parity scenarios as a Sinatra application.
 
 require "digest"
+
+ENV["APP_ENV"] = "production" # before Sinatra decides on its error pages
 require "sinatra/base"
 
 class Shop < Sinatra::Base
   MEGABYTE = Random.new(1).bytes(1 << 20)
 
-  set :environment, :production
   set :host_authorization, permitted_hosts: []
   set :sessions, true
   set :session_secret, "s" * 64
