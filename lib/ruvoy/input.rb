@@ -66,7 +66,11 @@ module Ruvoy
       check_length(max)
       return empty(buffer) if max.zero?
 
-      take(max, buffer && empty(buffer))
+      chunk = take(max)
+      return chunk if buffer.nil?
+
+      empty(buffer)
+      move(chunk, buffer) if chunk
     end
 
     # Reads a line like `IO#gets`.
@@ -145,30 +149,32 @@ module Ruvoy
       buffer ? buffer.clear.force_encoding(Encoding::BINARY) : String.new(encoding: Encoding::BINARY)
     end
 
-    # Fills the empty result with length bytes, or with everything; the first piece lands in it without a copy.
+    # Appends length bytes, or everything.
     def fill(result, length)
-      chunk = take(length || CHUNK_BYTES, result)
-      while chunk && result.bytesize != length
-        chunk = take(length ? length - result.bytesize : CHUNK_BYTES, nil)
-        result << chunk if chunk
+      until result.bytesize == length
+        chunk = take(length ? [length - result.bytesize, CHUNK_BYTES].min : CHUNK_BYTES) or return
+        move(chunk, result)
       end
     end
 
-    # @return [String, nil] what is there: of what was kept, else of what has landed
-    def take(max, buffer)
-      return take_kept(max, buffer) if @position < @kept.bytesize
-
-      start_over unless @rewindable
-      chunk = land(max, buffer) or return
-      @kept << chunk
-      @position += chunk.bytesize
-      chunk
+    # Gives the piece's memory back at once: a large upload must not become as much garbage.
+    def move(chunk, buffer)
+      buffer << chunk
+      chunk.clear
+      buffer
     end
 
-    def take_kept(max, buffer)
-      chunk = @kept.read(@position, max)
+    # @return [String, nil] what is there: of what was kept, else of what has landed
+    def take(max)
+      if @position < @kept.bytesize
+        chunk = @kept.read(@position, max)
+      else
+        start_over unless @rewindable
+        chunk = land(max) or return
+        @kept << chunk
+      end
       @position += chunk.bytesize
-      buffer ? buffer.replace(chunk) : chunk
+      chunk
     end
 
     def start_over
@@ -176,8 +182,8 @@ module Ruvoy
       @position = 0
     end
 
-    def land(max, buffer)
-      while (chunk = @request.read(max, buffer)) == false
+    def land(max)
+      while (chunk = @request.read(max)) == false
         @request.wait_for_input
         check_open
       end
@@ -193,7 +199,7 @@ module Ruvoy
 
     def read_line(separator, limit)
       line = empty(nil)
-      while (chunk = take(LINE_BYTES, nil))
+      while (chunk = take(LINE_BYTES))
         from = [line.bytesize - separator.bytesize + 1, 0].max
         line << chunk
         index = line.byteindex(separator, from)

@@ -98,11 +98,10 @@ module Ruvoy
     # @!group The request's body
 
     # @param max [Integer] the most bytes to return, 1 or more
-    # @param buffer [String, nil] takes the bytes instead of a new String
     # @return [String, false, nil] what has landed; false: nothing yet; nil: the body has ended
     # @raise [ClientDisconnected] if the client left
-    def read(max, buffer = nil)
-      chunk = @native.read(@id, max, buffer)
+    def read(max)
+      chunk = @native.read(@id, max)
       note_trailers if chunk.nil?
       chunk
     end

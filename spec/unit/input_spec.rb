@@ -15,11 +15,10 @@ RSpec.describe Ruvoy::Input do
         @waits = 0
       end
 
-      def read(max, buffer = nil)
+      def read(max)
         return (@pieces.empty? ? nil : false) if @landed.empty?
 
-        chunk = @landed.slice!(0, max)
-        buffer ? buffer.replace(chunk) : chunk
+        @landed.slice!(0, max)
       end
 
       def wait_for_input

@@ -59,8 +59,8 @@ module Ruvoy
       end
 
       def append(chunk, offset = @bytesize)
-        written = 0
-        written += @file.pwrite(chunk.byteslice(written..), offset + written) while written < chunk.bytesize
+        written = @file.pwrite(chunk, offset)
+        append(chunk.byteslice(written..), offset + written) if written < chunk.bytesize
       end
     end
   end
