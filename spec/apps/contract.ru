@@ -13,5 +13,10 @@ BREACHES = {
   "body-of-numbers" => [200, {}, [1, 2]]
 }.freeze
 
+# A body that says how long it is and is not.
+says_ten = ->(*pieces) { [200, { "content-type" => "text/plain", "content-length" => "10" }, pieces.each] }
+
+map("/short") { run ->(_env) { says_ten.call("12345") } }
+map("/long") { run ->(_env) { says_ten.call("12345", "1234567890") } }
 map("/hello") { run ->(_env) { [200, {}, ["hello"]] } }
 run ->(env) { BREACHES.fetch(env["PATH_INFO"].delete_prefix("/")) }

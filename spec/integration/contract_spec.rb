@@ -16,4 +16,17 @@ RSpec.describe "a broken contract" do
       expect(get("/hello").body).to eq("hello")
     end
   end
+
+  %i[h1 h2].each do |version|
+    it "is an error to the client over #{version}: a body shorter than its content-length" do
+      answer = get("/short", version: version)
+      expect([answer.exit_status, answer.body]).to match([be_positive, "12345"])
+    end
+
+    it "never sends more than the content-length over #{version}" do
+      answer = get("/long", version: version)
+      expect("1234512345").to start_with(answer.body)
+      expect(get("/hello", version: version).body).to eq("hello")
+    end
+  end
 end
