@@ -57,7 +57,7 @@ module Ruvoy
       @readers = @writers = nil
       @request_trailers = nil
       @state = :open
-      @cancelled = false
+      @cancelled = @released = false
     end
 
     # @return [String] without the env, which holds what must not be shown by accident
@@ -99,8 +99,9 @@ module Ruvoy
 
     # @param max [Integer] the most bytes to return, 1 or more
     # @return [String, false, nil] what has landed; false: nothing yet; nil: the body has ended
-    # @raise [ClientDisconnected] if the client left
+    # @raise [ClientDisconnected] if the client left, or the request is over
     def read(max)
+      check_alive
       chunk = @native.read(@id, max)
       note_trailers if chunk.nil?
       chunk
@@ -153,10 +154,11 @@ module Ruvoy
     # Sends a piece of the body; parks the calling fiber while the client is too slow to take it.
     # @param string [String]
     # @return [void]
-    # @raise [ClientDisconnected] if the client left
+    # @raise [ClientDisconnected] if the client left, or the request is over
     def write(string)
       offset = 0
       while offset < string.bytesize
+        check_alive
         taken = @native.write(@id, string, offset)
         taken.zero? ? park(@writers ||= []) : offset += taken
       end
@@ -210,10 +212,13 @@ module Ruvoy
       @state = :concluded
     end
 
-    # The last call of all: Rust forgets the id.
+    # The last call of all: Rust forgets the id, and may give it to another request. Fibers that still use this one
+    # (tasks that the application left running) get a ClientDisconnected from now on.
     # @return [void]
     def release
+      @released = true
       @native.release(@id)
+      wake
     end
 
     private
@@ -224,6 +229,17 @@ module Ruvoy
 
       @cancelled = true
       @task&.cancel
+      wake
+    end
+
+    def check_alive
+      raise ClientDisconnected, "the request is over" if @released
+    end
+
+    # Makes every fiber that waits look again, and learn that there is nothing to wait for.
+    def wake
+      wake_readers
+      wake_writers
     end
 
     def wake_writers

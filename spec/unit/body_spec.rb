@@ -397,6 +397,53 @@ RSpec.describe Ruvoy::Body do
       expect([request.body, request.calls]).to eq(["from a child", %i[start finish]])
     end
 
+    it "can be used no longer once the request is over, by whatever was left running" do
+      errors = Thread::Queue.new
+      child = nil
+      serve do |env|
+        next [200, {}, ["another"]] if env["PATH_INFO"] == "/other"
+
+        [200, {}, lambda do |stream|
+          child = Async do
+            sleep
+          ensure
+            begin
+              stream.write("into another response")
+            rescue Ruvoy::ClientDisconnected => e
+              errors << e
+            end
+          end
+          stream.write("x")
+          raise "midway"
+        end]
+      end
+      expect(native.request.wait).to be_reset
+      expect(native.request(path: "/other").wait.body).to eq("another")
+      stop_server
+      expect(errors.pop(timeout: 5).message).to eq("the request is over")
+      expect(child).to be_stopped
+    end
+
+    it "wakes whatever waits for room when the request is over" do
+      outcome = Thread::Queue.new
+      serve do |_env|
+        [200, {}, lambda do |stream|
+          Async do
+            stream.write("x" * 1000)
+          rescue Ruvoy::ClientDisconnected => e
+            outcome << e.message
+          end
+          raise "midway" if stream.read(1)
+        end]
+      end
+      request = native.request(method: "POST", body: :open)
+      request.room = 10
+      request.wait_until("the room to be filled") { request.body.bytesize == 10 }
+      request.send_body("!")
+      request.wait
+      expect(outcome.pop(timeout: 5)).to eq("the request is over")
+    end
+
     it "keeps the writes of several fibers apart" do
       serve do |_env|
         [200, {}, lambda do |stream|

@@ -88,6 +88,13 @@ RSpec.describe Ruvoy::Request do
     expect(cleaning).not_to be_cancelled
   end
 
+  it "makes no call for its id once it is released" do
+    allow(native).to receive(:release)
+    request.release
+    expect { request.read(1) }.to raise_error(Ruvoy::ClientDisconnected, "the request is over")
+    expect { request.write("x") }.to raise_error(Ruvoy::ClientDisconnected, "the request is over")
+  end
+
   it "leaves a frozen env alone when trailers come" do
     allow(native).to receive_messages(read: nil, request_trailers: { "a" => "b" })
     request.build_env.freeze
