@@ -54,14 +54,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How the VM keeps the stacks of fibers that have ended: giving each back to the system, its
-/// default, interrupts every other core of the process.
-const STACKS_VARIABLE: &str = "RUBY_SHARED_FIBER_POOL_FREE_STACKS";
+/// What the VM is told by environment variables where the operator says nothing.
+const VARIABLES: [(&str, &str); 3] = [
+    // A fiber that has ended keeps its stack: giving each back to the system, the default, interrupts
+    // every other core of the process.
+    ("RUBY_SHARED_FIBER_POOL_FREE_STACKS", "0"),
+    // So many bytes of garbage strings start a collection. The default grows to 32 MiB, and a stream
+    // of body chunks then keeps several times that resident.
+    ("RUBY_GC_MALLOC_LIMIT", "12582912"),
+    ("RUBY_GC_MALLOC_LIMIT_MAX", "12582912"),
+];
 
 /// Main thread, when the module is loaded: what must be so before the VM starts.
 pub fn prepare_process() {
-    if std::env::var_os(STACKS_VARIABLE).is_none() {
-        ffi::environment::set(STACKS_VARIABLE, "0");
+    for (name, value) in VARIABLES {
+        if std::env::var_os(name).is_none() {
+            ffi::environment::set(name, value);
+        }
     }
 }
 
