@@ -4,7 +4,7 @@
 //! - `exchange`: where workers and the owner thread meet; plain Rust
 //! - `envoy`: filters, on the workers; the only importer of the SDK
 //! - `ruby`: the owner thread; the only importer of magnus
-//! - `ffi`: the only home of `unsafe`
+//! - `ffi`: what the compiler cannot check
 //! - `wakeup`: the eventfd between them
 
 mod config;

@@ -1,4 +1,4 @@
-//! The only home of `unsafe` in this crate: the VM's start and end, signals, the process's exit, and
+//! What the compiler cannot check, and nowhere else: the VM's start and end, signals, the process's exit, and
 //! a few of Ruby's C functions that magnus has no safe form for.
 
 pub mod environment;
