@@ -56,10 +56,10 @@ module Ruvoy
     # Runs in the request's own fiber, and parks it wherever the application, its input or its output waits.
     # @param request [Request]
     # @return [void]
-    # @raise [Async::Cancel] if the fiber was interrupted, once everything is cleaned up: Async then stops its children
+    # @raise [Async::Stop] if the fiber was interrupted, once everything is cleaned up: Async then stops its children
     def serve(request)
       respond(request)
-    rescue Async::Cancel => e
+    rescue Async::Stop => e
       error = recover(request, e)
       raise
     rescue Exception => e # rubocop:disable Lint/RescueException -- the server survives
@@ -116,7 +116,7 @@ module Ruvoy
 
     def disconnected(request, error)
       request.reset unless request.finished?
-      return ClientDisconnected.new("the client left") if error.is_a?(Async::Cancel)
+      return ClientDisconnected.new("the client left") if error.is_a?(Async::Stop)
 
       report(request, error, "the application failed while it was interrupted") unless error.is_a?(ClientDisconnected)
       error

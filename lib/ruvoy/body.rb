@@ -97,15 +97,19 @@ module Ruvoy
       request.respond(status, fields, nil)
     end
 
-    # An Array with something in it says what GET would send; an empty one may be what a middleware left of the body.
+    # An Array or a file says what GET would send; an empty one may be what a middleware left of the body.
     def implied_length(body)
-      return unless body.is_a?(Array)
-
-      size = bytesize(body)
-      size unless size.zero?
+      if body.is_a?(Array)
+        size = bytesize(body)
+        size unless size.zero?
+      elsif body.respond_to?(:to_path) && (path = body.to_path) && File.file?(path)
+        File.size?(path)
+      end
     end
 
+    # As under Puma, nil in an Array is nothing.
     def deliver_array(request, status, fields, chunks)
+      chunks = chunks.compact if chunks.include?(nil)
       size = bytesize(chunks)
       check_length(request.content_length, size)
       append_length(fields, size)

@@ -72,12 +72,8 @@ module Ruvoy
     # @param idle_timeout [Numeric] seconds after which a thread without work ends
     # @raise [ArgumentError] for a limit or a timeout that is none
     def initialize(limit: 16, idle_timeout: 30.0)
-      unless limit.nil? || (limit.is_a?(Integer) && limit.positive?)
-        raise ArgumentError, "limit is a positive Integer or nil, not #{limit.inspect}"
-      end
-      unless idle_timeout.is_a?(Numeric) && idle_timeout.real? && idle_timeout.positive?
-        raise ArgumentError, "idle_timeout is a positive number of seconds, not #{idle_timeout.inspect}"
-      end
+      refuse("limit", "a positive Integer or nil", limit) unless limit.nil? || limit?(limit)
+      refuse("idle_timeout", "a positive number of seconds", idle_timeout) unless seconds?(idle_timeout)
 
       @limit = limit
       @idle_timeout = idle_timeout
@@ -123,15 +119,19 @@ module Ruvoy
       "#<#{self.class} limit=#{limit.inspect} #{counts}#{" closed" if closed?}>"
     end
 
-    # What {Ruvoy.offload} runs on.
-    SHARED = new(limit: nil)
-    private_constant :SHARED
-
     # @api private
     # @return [Object] see {Ruvoy.offload}
     def self.shared(&) = SHARED.call(&)
 
     private
+
+    def limit?(value) = value.is_a?(Integer) && value.positive?
+
+    def seconds?(value) = value.is_a?(Numeric) && value.real? && value.finite? && value.positive?
+
+    def refuse(name, expected, value)
+      raise ArgumentError, "#{name} is #{expected}, not #{value.inspect}"
+    end
 
     # A fork has this object, but not the threads.
     def pool
@@ -144,5 +144,9 @@ module Ruvoy
       end
       @pool
     end
+
+    # What {Ruvoy.offload} runs on.
+    SHARED = new(limit: nil)
+    private_constant :SHARED
   end
 end

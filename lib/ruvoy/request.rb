@@ -228,7 +228,7 @@ module Ruvoy
       return if @cancelled || @state == :concluded
 
       @cancelled = true
-      @task&.cancel
+      @task&.stop
       wake
     end
 

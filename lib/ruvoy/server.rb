@@ -23,11 +23,11 @@ module Ruvoy
 
     # Loads the application.
     # @param native [Module] Ruvoy::Native, or what has its methods
-    # @param rackup [String] path of the rackup
+    # @param rackup [String] path of the rackup, whatever its name ends in
     # @return [Server]
     # @raise [Exception] whatever the rackup raises, SyntaxError, LoadError and SystemExit among it
     def self.boot(native, rackup)
-      new(native, Rack::Builder.parse_file(rackup))
+      new(native, Rack::Builder.load_file(rackup))
     end
 
     # @param native [Module] Ruvoy::Native, or what has its methods

@@ -15,6 +15,12 @@ map("/sleep") do
     mark.call("ensured")
   end)
 end
+map("/read") do
+  run(lambda do |env|
+    mark.call("started")
+    [200, { "content-type" => "text/plain" }, ["read #{env["rack.input"].read}"]]
+  end)
+end
 map("/stubborn") do
   run(lambda do |_env|
     mark.call("started")

@@ -97,7 +97,9 @@ module Callers
     end
   end
 
-  ENVIRONMENTS = { "without a scheduler" => Threads, "under Async" => Tasks, "under another scheduler" => Fibers }.freeze
+  ENVIRONMENTS = {
+    "without a scheduler" => Threads, "under Async" => Tasks, "under another scheduler" => Fibers
+  }.freeze
 end
 
 # Runs a group's examples in each environment.

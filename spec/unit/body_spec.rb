@@ -61,7 +61,12 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "is refused if it holds anything but Strings" do
-      expect_contract_error(respond(200, {}, ["a", nil]), /consists of Strings, not of NilClass/)
+      expect_contract_error(respond(200, {}, ["a", 1]), /consists of Strings, not of Integer/)
+    end
+
+    it "may hold nil, which is nothing" do
+      request = respond(200, {}, ["a", nil].freeze)
+      expect([request.body, request.fields]).to eq(["a", %w[content-length 1]])
     end
 
     it "is what to_ary returns" do
@@ -233,6 +238,12 @@ RSpec.describe Ruvoy::Body do
       serve { |env| [200, {}, env["PATH_INFO"] == "/empty" ? [] : %w[ab c]] }
       expect(native.request(method: "HEAD").wait.fields).to eq(%w[content-length 3])
       expect(native.request(method: "HEAD", path: "/empty").wait.fields).to eq([])
+    end
+
+    it "says for HEAD what a file says of itself" do
+      file("abc") do |path|
+        expect(respond(200, {}, path_body(path), method: "HEAD").fields).to eq(%w[content-length 3])
+      end
     end
 
     it "is what HEAD means even if the application changes its env" do

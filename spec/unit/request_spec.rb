@@ -76,11 +76,11 @@ RSpec.describe Ruvoy::Request do
   end
 
   it "cancels its task once, and not when it is only cleaning up" do
-    task = instance_double(Async::Task, cancel: nil)
+    task = instance_double(Async::Task, stop: nil)
     request.task = task
     2.times { request.notify(described_class::CANCEL) }
     expect(request).to be_cancelled
-    expect(task).to have_received(:cancel).once
+    expect(task).to have_received(:stop).once
 
     cleaning = described_class.new(native, Ruvoy::Headers.new, 8)
     cleaning.conclude

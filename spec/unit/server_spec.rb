@@ -33,6 +33,14 @@ RSpec.describe Ruvoy::Server do
       expect { boot("use Rack::Head") }.to raise_error(RuntimeError, /run or map/)
     end
 
+    it "takes a rackup of any name" do
+      Tempfile.create("rackup-without-extension") do |file|
+        file.write("run ->(_env) { [200, {}, []] }")
+        file.flush
+        expect(described_class.boot(native, file.path)).to be_a(described_class)
+      end
+    end
+
     it "does not change the directory" do
       before = Dir.pwd
       boot("run ->(_env) { }")
