@@ -39,7 +39,7 @@ module Ruvoy
 
     private
 
-    def launch = Launcher.new(checked_options, @err).launch
+    def launch = Launcher.new(checked_options).launch
 
     def print_config = @out.puts(Bootstrap.new(checked_options, Launcher.find_module).to_yaml)
 

@@ -5,6 +5,7 @@
 require "rbconfig"
 require "rubygems"
 require "socket"
+require_relative "handover"
 
 module Ruvoy
   # Starts Envoy in place of the running process, so that signals and the exit status are Envoy's own.
@@ -70,8 +71,8 @@ module Ruvoy
         directory = libruby_directory
         return {} if directory.match?(LOADER_DIRECTORY)
 
-        old = environment["LD_LIBRARY_PATH"].to_s
-        { "LD_LIBRARY_PATH" => old.empty? ? directory : "#{directory}:#{old}", "RUVOY_LD_LIBRARY_PATH" => old }
+        old = environment[Handover::LOADER_PATH].to_s
+        { Handover::LOADER_PATH => old.empty? ? directory : "#{directory}:#{old}", Handover::FORMER_LOADER_PATH => old }
       end
 
       private
@@ -111,10 +112,8 @@ module Ruvoy
     end
 
     # @param options [CLI::Options] what the command line asked for, checked
-    # @param err [IO] where the line that names the address goes
-    def initialize(options, err = $stderr)
+    def initialize(options)
       @options = options
-      @err = err
     end
 
     # Replaces this process with Envoy; returns only by an exception.
@@ -126,7 +125,8 @@ module Ruvoy
       environment = self.class.environment
       # They close on exec, just before Envoy binds the ports itself.
       @reservations = reserve_ports
-      @err.puts announcement(version)
+      # The server prints it once the application is loaded.
+      environment[Handover::ANNOUNCEMENT] = announcement(version)
       exec(environment, envoy, *arguments(module_path))
     rescue SystemCallError => e
       raise UsageError, "cannot run #{envoy}: #{e.message}"

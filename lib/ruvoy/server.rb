@@ -6,6 +6,7 @@ require "async"
 require "rack"
 require_relative "adapter"
 require_relative "failure"
+require_relative "handover"
 require_relative "request"
 require_relative "scheduler"
 
@@ -27,7 +28,10 @@ module Ruvoy
     # @return [Server]
     # @raise [Exception] whatever the rackup raises, SyntaxError, LoadError and SystemExit among it
     def self.boot(native, rackup)
-      new(native, Rack::Builder.load_file(rackup))
+      announcement = Handover.receive
+      server = new(native, Rack::Builder.load_file(rackup))
+      $stderr.puts(announcement) if announcement # rubocop:disable Style/StderrPuts -- a warning could be turned off
+      server
     end
 
     # @param native [Module] Ruvoy::Native, or what has its methods

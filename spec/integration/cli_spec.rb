@@ -20,6 +20,9 @@ class CommandLine < ServerProcess
     }
   RUBY
 
+  # A user's environment: not of the bundle that the specs may run with.
+  UNBUNDLED = ENV.keys.grep(/\A(BUNDLE|RUBYOPT\z|RUBYLIB\z)/).to_h { |name| [name, nil] }.freeze
+
   attr_reader :temporary_directory
 
   # @param arguments [Array<String>] of `ruvoy`
@@ -30,7 +33,7 @@ class CommandLine < ServerProcess
     super()
     @command = [*prefix, *arguments]
     @temporary_directory = Dir.mkdir(File.join(directory, "tmp")).then { File.join(directory, "tmp") }
-    @environment = { "TMPDIR" => temporary_directory, **environment }
+    @environment = { **UNBUNDLED, "TMPDIR" => temporary_directory, **environment }
     File.write(File.join(directory, "config.ru"), rackup) if rackup
   end
 
@@ -142,8 +145,7 @@ RSpec.describe "ruvoy" do
       FileUtils.cp("#{CommandLine::ROOT}/lib/ruvoy.rb", "#{copy}/lib")
       FileUtils.cp(Dir["#{CommandLine::ROOT}/lib/ruvoy/*.rb"], "#{copy}/lib/ruvoy")
       FileUtils.touch("#{copy}/lib/ruvoy/2.7/libruvoy_fiber.so")
-      environment = { "RUBYLIB" => nil, "RUBYOPT" => nil }
-      expect_refusal(ruvoy(prefix: [RbConfig.ruby, "#{copy}/exe/ruvoy"], environment: environment),
+      expect_refusal(ruvoy(prefix: [RbConfig.ruby, "#{copy}/exe/ruvoy"]),
                      /no module for Ruby #{RUBY_VERSION[/\A\d+\.\d+/]} \(#{RUBY_VERSION} runs; .*: 2\.7\)/)
     end
 
@@ -176,7 +178,7 @@ RSpec.describe "ruvoy" do
       serve("-p", "0") do |server|
         expect(server.url).to match(%r{\Ahttp://127\.0\.0\.1:\d+\z})
         expect(server.get("/path")).to eq([200, "127.0.0.1 /path 127.0.0.1:#{server.port} #{server.port}"])
-        expect(server.log.lines.first).to include("ruby #{RUBY_VERSION}, envoy 1.")
+        expect(server.log).to match(/ serves .*\(ruby #{Regexp.escape(RUBY_VERSION)}, envoy 1\./)
       end
     end
 
@@ -316,16 +318,18 @@ RSpec.describe "ruvoy" do
 
   describe "under Bundler" do
     it "serves the application with its bundle" do
-      command = ruvoy("-p", "0", prefix: %w[bundle exec ruvoy], environment: { "BUNDLE_GEMFILE" => nil },
+      binaries = Dir.mktmpdir("binaries", ServerProcess::DIRECTORY)
+      environment = { "BUNDLE_SYSTEM_BINDIR" => binaries, "PATH" => "#{binaries}:#{ENV.fetch("PATH")}" }
+      command = ruvoy("-p", "0", prefix: %w[bundle exec ruvoy], environment: environment,
                                  rackup: "require 'greeting'\nrun ->(_) { [200, {}, [Greeting::TEXT]] }")
-      bundle(command.directory)
+      bundle(command.directory, environment)
       expect(command.serve.get("/")).to eq([200, "hello from the bundle"])
     ensure
       command&.stop
     end
 
     # A gem that only the bundle knows.
-    def bundle(directory)
+    def bundle(directory, environment)
       FileUtils.mkdir_p("#{directory}/greeting/lib")
       File.write("#{directory}/greeting/lib/greeting.rb", 'module Greeting; TEXT = "hello from the bundle"; end')
       File.write("#{directory}/greeting/greeting.gemspec", <<~RUBY)
@@ -335,6 +339,9 @@ RSpec.describe "ruvoy" do
         gem "greeting", path: "greeting"
         gem "ruvoy", path: #{CommandLine::ROOT.dump}
       RUBY
+      output, status = Open3.capture2e({ **CommandLine::UNBUNDLED, **environment }, "bundle", "install", "--local",
+                                       chdir: directory)
+      expect(status).to be_success, output
     end
   end
 end

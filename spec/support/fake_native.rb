@@ -64,12 +64,11 @@ class FakeNative
 
     def body? = @expects_body
 
-    def read(max, buffer)
+    def read(max)
       raise Ruvoy::ClientDisconnected, "the client left" if @gone
       return (@ended ? nil : false) if @input.empty?
 
-      chunk = @input.slice!(0, max)
-      buffer ? buffer.replace(chunk) : chunk
+      @input.slice!(0, max)
     end
 
     def take(string, offset)
@@ -200,10 +199,10 @@ class FakeNative
 
   def body?(id) = locked { find(id).body? }
 
-  def read(id, max, buffer = nil)
+  def read(id, max)
     raise "max is #{max}" unless max.positive?
 
-    locked { find(id).read(max, buffer) }
+    locked { find(id).read(max) }
   end
 
   def request_trailers(id) = locked { find(id).request_trailers }

@@ -51,7 +51,7 @@ pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usi
     module.define_singleton_method("template=", function!(set_template, 1))?;
     module.define_singleton_method("env", function!(env, 1))?;
     module.define_singleton_method("body?", function!(has_body, 1))?;
-    module.define_singleton_method("read", function!(read, -1))?;
+    module.define_singleton_method("read", function!(read, 2))?;
     module.define_singleton_method("request_trailers", function!(request_trailers, 1))?;
     module.define_singleton_method("respond", function!(respond, 4))?;
     module.define_singleton_method("informational", function!(informational, 3))?;
@@ -140,16 +140,10 @@ fn has_body(ruby: &Ruby, id: u64) -> Result<bool, Error> {
     Ok(stream(ruby, id)?.is_some_and(|stream| stream.has_body()))
 }
 
-fn read(ruby: &Ruby, arguments: &[Value]) -> Result<Value, Error> {
-    let arguments =
-        magnus::scan_args::scan_args::<(u64, usize), (Option<Option<RString>>,), (), (), (), ()>(arguments)?;
-    let (id, max) = arguments.required;
+fn read(ruby: &Ruby, id: u64, max: usize) -> Result<Value, Error> {
     let Some(stream) = stream(ruby, id)? else { return Err(disconnected(ruby)) };
     match stream.read(max.max(1)) {
-        Read::Data(bytes) => match arguments.optional.0.flatten() {
-            Some(buffer) => buffer.funcall::<_, _, Value>("replace", (ruby.str_from_slice(&bytes),)),
-            None => Ok(ruby.str_from_slice(&bytes).into_value_with(ruby)),
-        },
+        Read::Data(bytes) => Ok(ruby.str_from_slice(&bytes).into_value_with(ruby)),
         Read::Pending => Ok(false.into_value_with(ruby)),
         Read::End => Ok(().into_value_with(ruby)),
         Read::Gone => Err(disconnected(ruby)),
