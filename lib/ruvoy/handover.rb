@@ -3,7 +3,8 @@
 # What the command line hands to the VM inside Envoy through the environment, which both share.
 
 module Ruvoy
-  # The launcher puts it there, and the server takes it out before it loads the application, whose children must not see it.
+  # The launcher puts it there, and the server takes it out before it loads the application, whose children must not
+  # see it.
   module Handover
     # The line that says where the application is served, for when it is.
     ANNOUNCEMENT = "RUVOY_ANNOUNCEMENT"
