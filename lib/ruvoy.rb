@@ -19,7 +19,7 @@ module Ruvoy
   # Runs the block on a thread of its own and waits for it; parks the calling fiber. Any number may run at once: for a
   # limit, and for what a block can count on, see {Offload}.
   #
-  #     digest = Ruvoy.offload { OpenSSL::KDF.scrypt(password, **parameters) }
+  #     Ruvoy.offload { file.flock(File::LOCK_EX) }
   #
   # @yield [] on another thread
   # @return [Object] the block's value

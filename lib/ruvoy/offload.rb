@@ -9,11 +9,12 @@ module Ruvoy
   # caller waits with what its thread has: its fiber parks under any fiber scheduler (Ruvoy, Falcon, Async), its thread
   # sleeps under none (Puma, a console).
   #
-  #     DATABASE = Ruvoy::Offload.new(limit: 16)
-  #     rows = DATABASE.call { connection.sync_exec("select …").to_a }
+  #     LEGACY = Ruvoy::Offload.new(limit: 16)
+  #     rows = LEGACY.call { client.query("select …") }
   #
   # It is for calls that hold the thread without Ruby's scheduler hearing of it: C extensions that wait by themselves,
-  # but release the global VM lock meanwhile. It makes nothing parallel that holds that lock, Ruby code least of all.
+  # but release the global VM lock meanwhile. Nothing helps against what keeps that lock, such as pg's `sync_exec` since
+  # pg 1.7 (its `exec` needs no offload: it waits through the scheduler), and Ruby code that computes.
   #
   # ## What a block gets, and what becomes of it
   #

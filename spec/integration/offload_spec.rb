@@ -164,4 +164,15 @@ RSpec.describe "offload" do
     expect(requests.map(&:status)).to all(eq(200))
     expect(server.probe["threads"]).to be <= before + 16
   end
+
+  it "lets the server end in spite of calls that do not" do
+    ending = EnvoyProcess.start(rackup: "offload", environment: { "DATABASE_URL" => postgres.url },
+                                filter: { "limits" => { "shutdown_timeout_ms" => 200 } })
+    hold do
+      Array.new(20) { HTTP1::Exchange.new(ending, "GET", "/held") }
+      wait_until("they are called") { curl(ending, "/stats").body == '{"running":16,"waiting":4,"done":0}' }
+      expect(ending.stop).to be_success
+    end
+    expect(ending.log).not_to match(/\[(error|critical)\]/)
+  end
 end

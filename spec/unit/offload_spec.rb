@@ -7,6 +7,7 @@ require "open3"
 require "rbconfig"
 require "ruvoy"
 require "support/callers"
+require "tempfile"
 
 RSpec.describe Ruvoy::Offload do
   extend InEachEnvironment
@@ -69,6 +70,18 @@ RSpec.describe Ruvoy::Offload do
       expect(caller).not_to be_ended
       gate << true
       expect(caller.wait).to eq(:late)
+    end
+
+    it "lets others go on while a call blocks inside of C" do
+      Tempfile.create do |file|
+        file.flock(File::LOCK_EX)
+        caller = start { pool.call { File.open(file.path) { |other| other.flock(File::LOCK_EX) } } }
+        wait_until("it runs") { pool.stats[:running] == 1 }
+        expect(pool.call { :early }).to eq(:early)
+        expect(caller).not_to be_ended
+        file.flock(File::LOCK_UN)
+        expect(caller.wait).to eq(0)
+      end
     end
 
     it "runs as many calls at once as the limit says" do
