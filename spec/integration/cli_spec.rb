@@ -265,9 +265,16 @@ RSpec.describe "ruvoy" do
       serve("-p", "0") { |server| expect(server.log).not_to include("starting main dispatch loop") }
     end
 
+    # @return [String, nil] nil also for a descriptor that was closed meanwhile
+    def socket_inode(path)
+      File.readlink(path)[/\Asocket:\[(\d+)\]/, 1]
+    rescue Errno::ENOENT
+      nil
+    end
+
     # TCP sockets of a process that listen, as /proc/net/tcp has them.
     def listeners(pid)
-      inodes = Dir.glob("/proc/#{pid}/fd/*").filter_map { |path| File.readlink(path)[/\Asocket:\[(\d+)\]/, 1] }
+      inodes = Dir.glob("/proc/#{pid}/fd/*").filter_map { |path| socket_inode(path) }
       rows = File.readlines("/proc/net/tcp").drop(1).map(&:split)
       rows.select { |row| row[3] == "0A" && inodes.include?(row[9]) }.map { |row| row[1] }.uniq
     end
