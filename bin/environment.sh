@@ -6,6 +6,7 @@ set -euo pipefail
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cache=${RUVOY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ruvoy}
 suite=testing
+extra_suite=experimental # apt takes from it only what the other does not have
 recipe=1 # raise it when bin/setup makes the root in another way
 
 say() { echo "ruvoy: $*" >&2; }
@@ -21,7 +22,7 @@ packages() { grep -Ev '^(#|$)' "$checkout/bin/packages.txt"; }
 key() { sha256sum | cut -c1-12; }
 
 # The private root is named after what it holds, so checkouts share it and a changed list makes another.
-root=$cache/root-$({ echo "$suite $recipe $(uname -m)" && packages; } | key)
+root=$cache/root-$({ echo "$suite $extra_suite $recipe $(uname -m)" && packages; } | key)
 
 # Exists once `bundle install` has succeeded for this Ruby and these dependencies.
 native_stamp() {
