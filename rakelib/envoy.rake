@@ -29,7 +29,7 @@ class EnvoyGem
   private
 
   def notice
-    mkdir_p "tmp"
+    FileUtils.mkdir_p("tmp")
     "tmp/envoy-notice".tap { |path| File.write(path, ENVOY_NOTICE) }
   end
 

@@ -14,6 +14,9 @@ class NativeGem
   # Only compiling takes these.
   NOT_NEEDED = %r{\Aext/|\ACargo\.}
 
+  include Rake::DSL
+  extend Rake::DSL
+
   class << self
     def platform = "#{RbConfig::CONFIG["host_cpu"]}-linux"
 
