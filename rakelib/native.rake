@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# `rake native`: the precompiled gem of this platform, with a module for each Ruby at hand. `rake native:<platform>` makes
-# it in a container of rb-sys-dock, for each Ruby that is supported.
+# `rake native`: the precompiled gem of this platform, with a module for each Ruby at hand. `rake native:<platform>`
+# makes it in a container of rb-sys-dock, for each Ruby that is supported.
 
 require "fileutils"
 require "rbconfig"
@@ -22,7 +22,7 @@ class NativeGem
 
     def directory(platform) = "tmp/modules/#{platform}"
 
-    # The executables of other supported Rubies: those that RUVOY_RUBIES names (with colons), and `ruby3.4` and the like.
+    # The other Rubies at hand: those that RUVOY_RUBIES names, with colons, and `ruby3.4` and the like on PATH.
     # @return [Hash{String => String}] ABI => path
     def other_rubies
       directories = ENV.fetch("PATH").split(":")
@@ -35,7 +35,8 @@ class NativeGem
     # Compiles the module of another Ruby, which needs the gem rb_sys, as `gem install` would.
     def compile(abi, ruby)
       directory = File.expand_path("tmp/ruby-#{abi}")
-      environment = { "RB_SYS_CARGO_TARGET_DIR" => File.expand_path("target/ruby-#{abi}") }
+      # The same target directory, so that only what depends on Ruby is compiled anew.
+      environment = { "RB_SYS_CARGO_TARGET_DIR" => File.expand_path(ENV.fetch("CARGO_TARGET_DIR", "target")) }
       FileUtils.mkdir_p(directory)
       # This Ruby's bundle is not the other's.
       Bundler.with_unbundled_env do
@@ -120,27 +121,28 @@ namespace :native do
   task(:package) { NativeGem.new(NativeGem.platform).build }
 
   NativeGem::PLATFORMS.each do |platform|
-    if CROSS_PLATFORM == platform
-      # Inside the container, whose Rubies are there to be linked statically: gives the linker their shared library back.
-      task "libruby:#{platform}" do
-        Dir["/usr/local/rake-compiler/ruby/*/**/libruby.so.?.?"].each do |path|
-          sh "sudo", "ln", "-sf", File.basename(path), File.join(File.dirname(path), "libruby.so")
-        end
-      end
-
-      task "modules:#{platform}" => ["libruby:#{platform}", "compile:#{platform}"] do
-        Dir["tmp/#{platform}/stage/lib/ruvoy/*/#{NativeGem::MODULE}"].each do |path|
-          NativeGem.keep(path.split("/")[-2], path, platform)
-        end
-      end
-    end
-
     desc "Make the native gem for #{platform} in a container of rb-sys-dock"
     task platform do
       rm_rf NativeGem.directory(platform)
       sh "rb-sys-dock", "--platform", platform, "--ruby-versions", NativeGem::RUBIES.join(","), "--",
-         "bundle install && bundle exec rake native:modules:#{platform}"
+         "bundle install && bundle exec rake native:contained"
       NativeGem.new(platform).build
+    end
+  end
+
+  # What runs in the container.
+  if CROSS_PLATFORM
+    # Its Rubies are there to be linked statically: this gives the linker their shared libraries back.
+    task :shared_libruby do
+      Dir["/usr/local/rake-compiler/ruby/*/**/libruby.so.?.?"].each do |path|
+        sh "sudo", "ln", "-sf", File.basename(path), File.join(File.dirname(path), "libruby.so")
+      end
+    end
+
+    task contained: ["shared_libruby", "compile:#{CROSS_PLATFORM}"] do
+      Dir["tmp/#{CROSS_PLATFORM}/stage/lib/ruvoy/*/#{NativeGem::MODULE}"].each do |path|
+        NativeGem.keep(path.split("/")[-2], path, CROSS_PLATFORM)
+      end
     end
   end
 

@@ -20,7 +20,7 @@ end
 # Where bindgen finds libclang, as far as that can be told without it.
 def libclang?
   llvm = find_executable("llvm-config")
-  directories = [ENV["LIBCLANG_PATH"], *ENV.fetch("LD_LIBRARY_PATH", "").split(":"),
+  directories = [ENV.fetch("LIBCLANG_PATH", ""), *ENV.fetch("LD_LIBRARY_PATH", "").split(":"),
                  llvm && IO.popen([llvm, "--libdir"], &:read).chomp,
                  "/usr/lib{,32,64}", "/usr/lib/*-linux-gnu*", "/usr/lib/llvm*/lib*", "/usr/lib64/llvm*/lib*",
                  "/usr/local/lib{,64}", "/usr/local/llvm*/lib*"]
@@ -61,6 +61,9 @@ create_rust_makefile("ruvoy/#{abi}/ruvoy_fiber") do |builder|
   builder.profile = :release
   # Nobody who installs a gem asked for a toolchain to be downloaded.
   builder.auto_install_rust_toolchain = false
+  # RubyGems compiles where the sources are, and what compiling left there would stay as long as the gem.
+  builder.clean_after_install = Dir.pwd == File.realpath(__dir__)
+  builder.rubygems_clean_dirs += ["./target"]
   # The same module wherever it is built: no directory of the machine in the messages of panics.
   builder.extra_rustflags = ["--remap-path-prefix=#{cargo_home}=cargo"]
 end

@@ -162,8 +162,8 @@ module Ruvoy
     def warn_of_untried(envoy_version)
       return if Gem::Version.new(envoy_version) < Gem::Version.new(UNTRIED_ENVOY)
 
-      @err.puts "ruvoy: warning: Envoy #{envoy_version} is newer than those that Ruvoy #{VERSION} was built for " \
-                "(before #{UNTRIED_ENVOY}); it may not load the module"
+      warn "ruvoy: Envoy #{envoy_version} is newer than those that Ruvoy #{VERSION} was built for " \
+           "(before #{UNTRIED_ENVOY}); it may not load the module"
     end
 
     def authority(address, port) = "#{address.include?(":") ? "[#{address}]" : address}:#{port}"
