@@ -6,9 +6,8 @@ require "support/integration"
 require "packaging/support/gem_source"
 require "packaging/support/installation"
 require "packaging/support/packages"
-require "ruvoy"
 
-RSpec.describe "The source gem" do
+RSpec.describe "The source gem", skip: Packages.missing do
   around { |example| Dir.mktmpdir("compile", ServerProcess::DIRECTORY) { |path| (@base = path) && example.run } }
 
   attr_reader :base

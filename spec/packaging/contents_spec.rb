@@ -6,10 +6,9 @@ require "spec_helper"
 require "etc"
 require "open3"
 require "packaging/support/packages"
-require "ruvoy"
 require "tmpdir"
 
-RSpec.describe "The files of" do
+RSpec.describe "The files of", skip: Packages.missing do
   # What may be in either gem of Ruvoy.
   ruby_files = %r{\Alib/ruvoy(\.rb|/[a-z_/]+\.rb)\z|\Asig/[a-z_/]+\.rbs\z|\Aexe/ruvoy\z}
   documents = /\A(README|CHANGELOG)\.md\z|\ALICENSE\z/

