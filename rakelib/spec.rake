@@ -1,7 +1,11 @@
 # frozen_string_literal: true
 
-# `rake spec`: RSpec's examples, unit and integration.
+# `rake spec`: RSpec's examples, unit and integration; `rake spec:packaging`: those of the gems, packed before.
 
 require "rspec/core/rake_task"
 
-RSpec::Core::RakeTask.new(:spec)
+RSpec::Core::RakeTask.new(:spec) { |task| task.exclude_pattern = "spec/packaging/**/*_spec.rb" }
+
+namespace :spec do
+  RSpec::Core::RakeTask.new(packaging: %i[gem native envoy:gem]) { |task| task.pattern = "spec/packaging/**/*_spec.rb" }
+end

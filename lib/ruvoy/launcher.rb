@@ -14,15 +14,16 @@ module Ruvoy
     ENVOY_GEM = "ruvoy-envoy"
     ENVOY_IN_GEM = %w[bin/envoy exe/envoy libexec/envoy].freeze
 
-    # The oldest Envoy that has what the module calls.
+    # The oldest Envoy that has what the module calls, and the oldest of those that it was never tried on.
     OLDEST_ENVOY = "1.39"
+    UNTRIED_ENVOY = "1.41"
 
     MODULE_FILE = "libruvoy_fiber.so"
 
     # Where a dynamic loader looks without being told.
     LOADER_DIRECTORY = %r{\A(/usr)?/lib(32|64|x32)?(/[^/]+-linux-[^/]+)?\z}
 
-    private_constant :ENVOY_GEM, :ENVOY_IN_GEM, :OLDEST_ENVOY, :MODULE_FILE, :LOADER_DIRECTORY
+    private_constant :ENVOY_GEM, :ENVOY_IN_GEM, :OLDEST_ENVOY, :UNTRIED_ENVOY, :MODULE_FILE, :LOADER_DIRECTORY
 
     class << self
       # @param environment [#[]] where `RUVOY_ENVOY` and `PATH` are looked up
@@ -54,7 +55,9 @@ module Ruvoy
       # @raise [UsageError] if there is none
       def find_module(directories = module_directories)
         abi = RUBY_VERSION[/\A\d+\.\d+/]
-        found = directories.map { |directory| File.join(directory, abi, MODULE_FILE) }.find { |path| File.file?(path) }
+        # A precompiled gem has one more for a libruby that goes by another name than Ruby's own, as Debian's does.
+        names = [File.join(abi, RbConfig::CONFIG["RUBY_SO_NAME"].to_s, MODULE_FILE), File.join(abi, MODULE_FILE)]
+        found = directories.product(names).map { |parts| File.join(parts) }.find { |path| File.file?(path) }
         return found if found
 
         others = directories.flat_map { |directory| Dir.glob("*/#{MODULE_FILE}", base: directory) }
@@ -127,6 +130,7 @@ module Ruvoy
       @reservations = reserve_ports
       # The server prints it once the application is loaded.
       environment[Handover::ANNOUNCEMENT] = announcement(version)
+      warn_of_untried(version)
       exec(environment, envoy, *arguments(module_path))
     rescue SystemCallError => e
       raise UsageError, "cannot run #{envoy}: #{e.message}"
@@ -152,6 +156,14 @@ module Ruvoy
       admin = ", admin on http://127.0.0.1:#{@options.admin_port}" if @options.admin_port
       "ruvoy #{VERSION} serves http://#{authority(@options.address, @options.port)}#{admin} " \
         "(ruby #{RUBY_VERSION}, envoy #{envoy_version})"
+    end
+
+    # Envoy promises that a module runs on the version that it was built for and on the next one.
+    def warn_of_untried(envoy_version)
+      return if Gem::Version.new(envoy_version) < Gem::Version.new(UNTRIED_ENVOY)
+
+      warn "ruvoy: Envoy #{envoy_version} is newer than those that Ruvoy #{VERSION} was built for " \
+           "(before #{UNTRIED_ENVOY}); it may not load the module"
     end
 
     def authority(address, port) = "#{address.include?(":") ? "[#{address}]" : address}:#{port}"

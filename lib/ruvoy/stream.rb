@@ -78,7 +78,7 @@ module Ruvoy
 
     # @param string [#to_s]
     # @return [self]
-    # @raise as {#write}
+    # @raise [IOError, ContractError, ClientDisconnected] as {#write}
     def <<(string)
       write(string)
       self

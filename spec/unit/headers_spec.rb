@@ -91,7 +91,7 @@ RSpec.describe Ruvoy::Headers do
     expect(headers.flatten({ names.last => "1" })).to eq([names.last, "1"])
   end
 
-  it "allocates only the Array for names that it knows" do
+  it "allocates only the Array for names that it knows", :unchecked do
     fields = { "content-type" => "text/plain", "x-a" => "b" }
     10.times { headers.flatten(fields) }
     before = GC.stat(:total_allocated_objects)

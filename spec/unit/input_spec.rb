@@ -32,7 +32,11 @@ RSpec.describe Ruvoy::Input do
 
   def input(*pieces) = described_class.new(source.new(pieces.map(&:b)))
 
-  def open_files = Dir.children("/proc/self/fd").size
+  # Those of inputs, without what earlier examples left to the garbage collector.
+  def open_files
+    GC.start
+    Dir["/proc/self/fd/*"].count { |fd| File.symlink?(fd) && File.readlink(fd).include?("ruvoy-body") }
+  end
 
   describe "#read" do
     it "waits until as much is there as was asked for" do
@@ -120,7 +124,7 @@ RSpec.describe Ruvoy::Input do
       expect(yielded).to eq(["a\nb", "c"])
     end
 
-    it "returns an Enumerator without a block" do
+    it "returns an Enumerator without a block", :unchecked do
       expect(input("a", "b").each.to_a).to eq(%w[a b])
     end
   end

@@ -100,6 +100,13 @@ RSpec.describe Ruvoy::Launcher do
       expect(described_class.find_module(["/nonexistent", directory])).to eq(path)
     end
 
+    it "prefers the one for libruby's name" do
+      stub_const("RbConfig::CONFIG", RbConfig::CONFIG.merge("RUBY_SO_NAME" => "ruby-of-debian"))
+      executable("#{abi}/libruvoy_fiber.so")
+      path = executable("#{abi}/ruby-of-debian/libruvoy_fiber.so")
+      expect(described_class.find_module([directory])).to eq(path)
+    end
+
     it "names the ABIs that there are, and the running Ruby" do
       %w[3.10 3.9].each { |other| executable("#{other}/libruvoy_fiber.so") }
       expect { described_class.find_module([directory]) }
@@ -188,6 +195,17 @@ RSpec.describe Ruvoy::Launcher do
         "ruvoy #{Ruvoy::VERSION} serves http://127.0.0.1:#{options.port}, admin on " \
         "http://127.0.0.1:#{options.admin_port} (ruby #{RUBY_VERSION}, envoy 1.39.3)"
       )
+    end
+
+    it "warns of an Envoy that it was not built for" do
+      allow(described_class).to receive(:find_envoy).and_return(envoy("1.41.0"))
+      expect { launcher.launch }.to output(/\Aruvoy: Envoy 1\.41\.0 is newer .*before 1\.41.*\n\z/).to_stderr
+      expect(executed).not_to be_empty
+    end
+
+    it "does not warn of those that it was built for" do
+      allow(described_class).to receive(:find_envoy).and_return(envoy("1.40.7"))
+      expect { launcher.launch }.not_to output.to_stderr
     end
 
     it "refuses a port in use, also on the wildcard" do

@@ -242,7 +242,7 @@ RSpec.describe Ruvoy::Server do
       (GC.stat(:total_allocated_objects) - before).fdiv(count)
     end
 
-    it "is a bounded number of Ruby objects, the fiber and its Async task included" do
+    it "is a bounded number of Ruby objects, the fiber and its Async task included", :unchecked do
       quiet = Class.new do
         attr_accessor :template
 

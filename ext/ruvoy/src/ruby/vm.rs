@@ -206,7 +206,9 @@ fn end(status: i32) {
 /// Makes lib/ruvoy loadable, from where this module lies, and loads it.
 fn load_library(ruby: &Ruby) -> Result<(), Error> {
     ruby.script("ruvoy");
-    if let Some(lib) = ffi::location::module().as_deref().and_then(|path| path.ancestors().nth(3)) {
+    let module = ffi::location::module();
+    let mut above = module.iter().flat_map(|path| path.ancestors());
+    if let Some(lib) = above.find(|directory| directory.join("ruvoy.rb").is_file()) {
         let load_path: RArray = ruby.eval("$LOAD_PATH")?;
         let lib = lib.to_string_lossy();
         if !load_path.includes(ruby.str_new(&lib)) {
