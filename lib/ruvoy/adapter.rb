@@ -81,7 +81,8 @@ module Ruvoy
 
     def respond(request)
       env = request.build_env
-      env["rack.input"] = request.input = Input.new(request) if request.body?
+      # What follows the head of an upgrade request belongs to the new protocol and is no body.
+      env["rack.input"] = request.input = Input.new(request) if request.body? && !env.key?("rack.protocol")
       env["rack.early_hints"] = request
       env["rack.response_finished"] = []
       response = triplet(@app.call(env))

@@ -203,6 +203,7 @@ module Ruvoy
       raise ContractError, "an upgrade wants a streaming body, not #{body.class}" unless streaming?(body)
 
       fields << "upgrade" << protocol << "connection" << "upgrade"
+      request.input = Input.new(request)
       request.start(SWITCHING_PROTOCOLS, fields)
       stream(request, Output.new(request, nil), body)
     end

@@ -28,6 +28,23 @@ module Ruvoy
     # descriptors to the application.
     MAX_CONNECTIONS = 10_000
 
+    # Envoy lets bytes between a chunk's data and its line end pass, unless told otherwise.
+    RUNTIME = { "envoy.reloadable_features.strict_chunk_parsing" => true }.freeze
+
+    # `OPTIONS *` asks the server, not the application, and wants no more than an answer (RFC 9110, 9.3.7); Envoy has none.
+    OPTIONS_OF_SERVER = {
+      "filter" => { "and_filter" => { "filters" => { ":method" => "OPTIONS", ":path" => "*" }.map do |name, value|
+        { "header_filter" => { "header" => { "name" => name, "string_match" => { "exact" => value } } } }
+      end } },
+      "status_code" => 200
+    }.freeze
+
+    # Every protocol but WebSocket, for expressions that cannot say "not": what departs from it in some letter.
+    OTHER_PROTOCOLS = "websocket".each_char.with_index.map do |letter, index|
+      before = "websocket"[0...index].gsub(/./) { |same| "[#{same}#{same.upcase}]" }
+      "#{before}([^#{letter}#{letter.upcase}].*)?"
+    end.push("[wW][eE][bB][sS][oO][cC][kK][eE][tT].+").join("|").freeze
+
     # @param options [Options] what the command line asked for
     # @param module_path [String] the absolute path of `libruvoy_fiber.so`
     def initialize(options, module_path)
@@ -41,6 +58,7 @@ module Ruvoy
         "node" => { "id" => "ruvoy", "cluster" => "ruvoy" },
         "admin" => admin,
         "bootstrap_extensions" => bootstrap_extensions,
+        "layered_runtime" => { "layers" => [{ "name" => "ruvoy", "static_layer" => RUNTIME }] },
         "overload_manager" => { "resource_monitors" => [connection_limit] },
         "static_resources" => { "listeners" => [listener] }
       }.compact
@@ -100,6 +118,7 @@ module Ruvoy
         "server_header_transformation" => "PASS_THROUGH",
         "max_request_headers_kb" => 64,
         "upgrade_configs" => [{ "upgrade_type" => "websocket" }],
+        "local_reply_config" => { "mappers" => [OPTIONS_OF_SERVER] },
         "route_config" => route_config,
         "http_filters" => [extension("ruvoy", :filter, filter)]
       }
@@ -133,7 +152,9 @@ module Ruvoy
         "http_protocol_options" => {
           "accept_http_10" => true, "default_host_for_http_10" => "localhost", "enable_trailers" => true,
           # An upgrade that is not on offer is ignored, as RFC 9110 (7.8) has it; Envoy alone would answer 403.
-          "ignore_http_11_upgrade" => [{ "safe_regex" => { "regex" => "[^wW].*" } }]
+          "ignore_http_11_upgrade" => [{ "safe_regex" => { "regex" => OTHER_PROTOCOLS } }],
+          # Which methods there are is for the application to say.
+          "allow_custom_methods" => true
         },
         "http2_protocol_options" => {
           "allow_connect" => true, "max_concurrent_streams" => 256,

@@ -7,6 +7,9 @@ use envoy_proxy_dynamic_modules_rust_sdk::{
 use super::local_reply::{self, LocalReply};
 use crate::exchange::{Fields, Line, Request};
 
+/// The longest request target, in bytes. Recipients should take 8,000 at least (RFC 9112 section 3).
+const MAX_TARGET_BYTES: usize = 16 * 1024;
+
 /// Copies the head of a request.
 ///
 /// # Errors
@@ -31,6 +34,12 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
     if line.method == b"CONNECT" {
         return Err(local_reply::CONNECT);
     }
+    if !is_authority(line.authority) {
+        return Err(local_reply::BAD_HOST);
+    }
+    if line.target.len() > MAX_TARGET_BYTES {
+        return Err(local_reply::TARGET_TOO_LONG);
+    }
     if !line.target.starts_with(b"/") && line.target != b"*" {
         return Err(local_reply::BAD_TARGET);
     }
@@ -39,6 +48,23 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
         request.push(name.as_slice(), value.as_slice());
     }
     Ok(request)
+}
+
+/// Whether an authority is a host, perhaps with a port, or empty. Anything else has to be refused, and
+/// so has more than one Host (RFC 9112 section 3.2), which Envoy joins with a comma.
+fn is_authority(authority: &[u8]) -> bool {
+    let host_end = if authority.starts_with(b"[") {
+        authority.iter().position(|&byte| byte == b']').map(|at| at + 1)
+    } else {
+        authority.iter().position(|&byte| byte == b':')
+    };
+    let (host, port) = authority.split_at(host_end.unwrap_or(authority.len()));
+    let literal = host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]"));
+    let host_fits = match literal {
+        Some(address) => address.iter().all(|byte| byte.is_ascii_alphanumeric() || b":.%-_~".contains(byte)),
+        None => host.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(byte)),
+    };
+    host_fits && (port.is_empty() || port.strip_prefix(b":").is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
 }
 
 /// Whether a field may become an `HTTP_` variable. Names with an underscore would be taken for
@@ -69,4 +95,23 @@ pub fn copy(slices: &[EnvoyMutBuffer], count: usize) -> Vec<u8> {
         bytes.extend_from_slice(&slice[..wanted]);
     }
     bytes
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities() {
+        for good in
+            ["", "a.test", "a_b.test:80", "a.test:", "[::1]", "[fe80::1%25eth0]:81", "192.0.2.1:8080", "%C3%BC.test"]
+        {
+            assert!(is_authority(good.as_bytes()), "{good}");
+        }
+        for bad in
+            ["a.test,b.test", "u@a.test", "a.test:x", "a.test:80:80", "[::1", "[::1]x", "a/b", "a b", "\u{fc}.test"]
+        {
+            assert!(!is_authority(bad.as_bytes()), "{bad}");
+        }
+    }
 }

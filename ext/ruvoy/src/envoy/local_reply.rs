@@ -28,6 +28,10 @@ pub const GONE: LocalReply = unavailable("vm-gone", "Service unavailable\n");
 pub const BODY_TOO_LARGE: LocalReply = refused(413, "body-too-large", "Request body too large\n");
 /// CONNECT asks for a tunnel; Rack has no way to say it.
 pub const CONNECT: LocalReply = refused(400, "connect", "CONNECT is not supported\n");
+/// The host is none, or there is more than one.
+pub const BAD_HOST: LocalReply = refused(400, "bad-host", "Bad host\n");
+/// The target is longer than any that an application would make.
+pub const TARGET_TOO_LONG: LocalReply = refused(414, "target-too-long", "Request target too long\n");
 /// The target is neither a path nor the `*` of OPTIONS.
 pub const BAD_TARGET: LocalReply = refused(400, "bad-target", "Bad request target\n");
 

@@ -182,11 +182,19 @@ fn excess_requests_are_refused_before_anything_is_copied() {
 
 #[test]
 fn requests_that_rack_cannot_represent_are_refused() {
-    for (method, path, reason) in [("CONNECT", "", "connect"), ("GET", "x", "bad-target")] {
+    let long = format!("/{}", "x".repeat(16 * 1024));
+    let refused = [
+        ("CONNECT", "", "a.test", 400, "connect"),
+        ("GET", "x", "a.test", 400, "bad-target"),
+        ("GET", "/", "a.test,b.test", 400, "bad-host"),
+        ("GET", &long, "a.test", 414, "target-too-long"),
+    ];
+    for (method, path, authority, status, reason) in refused {
         let mut world = world(|_| {});
-        world.envoy.request_headers = vec![(":method".to_owned(), method.into()), (":path".to_owned(), path.into())];
+        let headers = [(":method", method), (":path", path), (":authority", authority)];
+        world.envoy.request_headers = headers.map(|(name, value)| (name.to_owned(), value.into())).to_vec();
         world.headers(true);
-        assert_eq!(world.local_reply(), (400, reason.to_owned()));
+        assert_eq!(world.local_reply(), (status, reason.to_owned()));
         assert_eq!(world.inflight(), 0);
     }
 }
