@@ -31,7 +31,7 @@ module Ruvoy
     # Envoy lets bytes between a chunk's data and its line end pass, unless told otherwise.
     RUNTIME = { "envoy.reloadable_features.strict_chunk_parsing" => true }.freeze
 
-    # `OPTIONS *` asks the server, not the application, and wants no more than an answer (RFC 9110, 9.3.7); Envoy has none.
+    # `OPTIONS *` asks the server and wants no more than an answer (RFC 9110, 9.3.7); Envoy alone would say 404.
     OPTIONS_OF_SERVER = {
       "filter" => { "and_filter" => { "filters" => { ":method" => "OPTIONS", ":path" => "*" }.map do |name, value|
         { "header_filter" => { "header" => { "name" => name, "string_match" => { "exact" => value } } } }

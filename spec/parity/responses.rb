@@ -37,12 +37,12 @@ module Parity
     def response(status: 200, headers: {}, body: ["body"]) = [status, TEXT.merge(headers), body]
   end
 
+  STATUSES = [200, 201, 202, 203, 206, 207, 299, 300, 301, 304, 400, 401, 404, 405, 409, 410, 418, 422, 429, 451, 499, 500, 501, 502,
+              503, 504, 511, 599].freeze
+
   RESPONSES = {
     # Statuses.
-    **[200, 201, 202, 203, 206, 207, 299, 300, 301, 304, 400, 401, 404, 405, 409, 410, 418, 422, 429, 451, 499, 500, 501, 502,
-       503, 504, 511, 599].to_h do |status|
-      ["status-#{status}", -> { response(status: status, body: status == 304 ? [] : ["body"]) }]
-    end,
+    **STATUSES.to_h { |status| ["status-#{status}", -> { response(status: status, body: status == 304 ? [] : ["body"]) }] },
     "status-string" => -> { response(status: "201") },
     "204" => -> { [204, {}, []] },
     "204-with-body" => -> { [204, {}, ["wrong"]] },
@@ -67,7 +67,9 @@ module Parity
     "call" => -> { response(body: stream("streamed")) },
     "call-with-length" => -> { response(headers: { "content-length" => "8" }, body: stream("streamed")) },
     "to-path" => -> { response(body: Path.new(__FILE__)) },
-    "to-path-with-length" => -> { response(headers: { "content-length" => File.size(__FILE__).to_s }, body: Path.new(__FILE__)) },
+    "to-path-with-length" => lambda {
+      response(headers: { "content-length" => File.size(__FILE__).to_s }, body: Path.new(__FILE__))
+    },
     "file" => -> { response(body: File.open(__FILE__)) },
     "array-with-length" => -> { response(headers: { "content-length" => "4" }) },
     "array-with-integer-length" => -> { response(headers: { "content-length" => 4 }) },
@@ -104,7 +106,9 @@ module Parity
     "connection-close" => -> { response(headers: { "connection" => "close" }) },
     "connection-names-a-field" => -> { response(headers: { "connection" => "x-a", "x-a" => "1" }) },
     "keep-alive" => -> { response(headers: { "keep-alive" => "timeout=5" }) },
-    "own-transfer-encoding" => -> { response(headers: { "transfer-encoding" => "chunked" }, body: ["4\r\nbody\r\n0\r\n\r\n"]) },
+    "own-transfer-encoding" => lambda {
+      response(headers: { "transfer-encoding" => "chunked" }, body: ["4\r\nbody\r\n0\r\n\r\n"])
+    },
     "upgrade-unasked" => -> { response(headers: { "upgrade" => "websocket" }) },
     "trailer-name" => -> { response(headers: { "trailer" => "x-a" }) },
     "body-header-pair" => -> { response(headers: { "content-encoding" => "identity" }) },

@@ -10,7 +10,8 @@ module Parity
   # is framed, and the variables of its own that it gives the application.
   module Wire
     OWN_FIELDS = %w[date server connection keep-alive transfer-encoding].freeze
-    OWN_VARIABLES = %w[SERVER_SOFTWARE GATEWAY_INTERFACE REQUEST_PATH HTTP_X_FORWARDED_PROTO HTTP_X_REQUEST_ID].freeze
+    OWN_VARIABLES = %w[SERVER_SOFTWARE GATEWAY_INTERFACE REQUEST_PATH HTTP_X_FORWARDED_PROTO HTTP_X_REQUEST_ID
+                       HTTP_X_ENVOY_EXTERNAL_ADDRESS].freeze
     USABLE = "GET /ignore HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n"
 
     Answer = Struct.new(:version, :status, :fields, :body, :cut) do
@@ -22,42 +23,51 @@ module Parity
 
     # @param server [ServerProcess]
     # @param bytes [String] one request or several
-    # @param answers [Integer] how many final answers a client waits for
-    # @param verb [String] HEAD answers have no body
+    # @param one [Case]
+    # @param patience [Numeric] seconds
     # @return [Hash{String => Object}] facets
-    def facets(server, bytes, answers: 1, verb: "GET")
-      socket = connect(server)
-      socket.write(bytes)
+    def facets(server, one, patience)
+      socket = connect(server, patience)
+      socket.write(one.bytes)
       facets = {}
       last = nil
-      answers.times { |number| break unless (last = answer(socket, facets, "#{number}." * number.clamp(0, 1), verb)) }
-      facets["usable"] = usable?(socket, last)
+      one.answers.times { |number| break unless (last = answer(socket, facets, number.zero? ? "" : "#{number}.", one)) }
+      facets["usable"] = usable?(socket, last) unless last.nil? || own?(last, one)
       facets
     rescue Errno::EPIPE, Errno::ECONNRESET
-      facets.merge("usable" => false)
+      facets
     ensure
       socket&.close
     end
 
-    def connect(server)
+    def connect(server, patience)
       TCPSocket.new("127.0.0.1", server.port).tap do |socket|
-        socket.timeout = 5
+        socket.timeout = patience
         socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
       end
     end
 
-    def answer(socket, facets, prefix, verb)
-      while (answer = read(socket, verb)) && answer.status.between?(100, 199) && answer.status != 101
-        facets["#{prefix}interim"] = "#{answer.status} #{answer.fields.sort.inspect}"
+    # Reads an answer and adds its facets; the interim ones before it are facets of it.
+    def answer(socket, facets, prefix, one)
+      while (answer = read(socket, one.verb)) && answer.status.between?(100, 199) && answer.status != 101
+        facets["#{prefix}interim"] = "#{answer.status} #{answer.fields.reject do |name, _|
+          OWN_FIELDS.include?(name)
+        end.inspect}"
       end
-      return facets["#{prefix}status"] = nil if answer.nil?
-
-      facets.merge!(shown(answer).transform_keys { |name| prefix + name })
+      facets["#{prefix}status"] = answer&.status
+      facets.merge!(shown(answer).transform_keys { |name| prefix + name }) unless answer.nil? || own?(answer, one)
       answer
     end
 
+    # An answer that is not the application's is compared by its status alone.
+    def own?(answer, one)
+      return answer.status != 200 unless one.bytes.include?(" /response/")
+
+      answer.values("x-ruvoy-error").any? || (answer.status >= 400 && answer.values("content-type").empty?)
+    end
+
     def shown(answer)
-      facets = { "version" => answer.version, "status" => answer.status, "cut" => answer.cut }
+      facets = { "version" => answer.version, "cut" => answer.cut }
       names = answer.fields.map(&:first).uniq - OWN_FIELDS
       names.each { |name| facets["header #{name}"] = answer.values(name) }
       return facets.merge("body" => answer.body) unless answer.values("content-type") == ["text/x-env"]
@@ -69,7 +79,7 @@ module Parity
 
     # Whether the connection still serves, for a client that was not told otherwise.
     def usable?(socket, last)
-      return false if last.nil? || last.last? || last.cut
+      return false if last.last? || last.cut
 
       socket.write(USABLE)
       answer = read(socket, "GET")
@@ -83,7 +93,13 @@ module Parity
       return if status.nil?
 
       answer = Answer.new(version, status.to_i, read_fields(socket), nil, false)
-      answer.body = verb == "HEAD" || [204, 304].include?(answer.status) || answer.status < 200 ? "" : read_body(socket, answer)
+      answer.body = if verb == "HEAD" || [204,
+                                          304].include?(answer.status) || answer.status < 200
+                      ""
+                    else
+                      read_body(socket,
+                                answer)
+                    end
       answer
     rescue Errno::ECONNRESET
       nil
