@@ -37,7 +37,7 @@ module Ruvoy
     # @raise [ClientDisconnected] if the client left
     # @raise [Exception] whatever the body raises
     def deliver(request, status, fields, body)
-      if (protocol = accepted_protocol(request, status))
+      if (protocol = accepted_protocol(request, status, body))
         upgrade(request, fields, body, protocol)
       elsif status < 200
         raise ContractError, "the status #{status} cannot end a response"
@@ -180,16 +180,22 @@ module Ruvoy
     end
 
     # @return [String, nil] the protocol that the response switches to
-    def accepted_protocol(request, status)
+    def accepted_protocol(request, status, body)
       if status == SWITCHING_PROTOCOLS
         protocol = request.protocol || request.upgrade
         raise ContractError, "status 101 without rack.protocol" if protocol.nil?
       else
-        protocol = request.protocol
+        protocol = request.protocol || implied_protocol(request, body)
         return if protocol.nil? || !status.between?(200, 299)
       end
       check_offered(request, protocol)
       protocol
+    end
+
+    # To an extended CONNECT any 2xx is consent (RFC 8441, section 5), so that a library may leave the protocol out.
+    def implied_protocol(request, body)
+      offered = request.env["rack.protocol"]
+      offered.first if offered && request.env["SERVER_PROTOCOL"] != "HTTP/1.1" && streaming?(body)
     end
 
     def check_offered(request, protocol)

@@ -152,9 +152,7 @@ module Ruvoy
         "http_protocol_options" => {
           "accept_http_10" => true, "default_host_for_http_10" => "localhost", "enable_trailers" => true,
           # An upgrade that is not on offer is ignored, as RFC 9110 (7.8) has it; Envoy alone would answer 403.
-          "ignore_http_11_upgrade" => [{ "safe_regex" => { "regex" => OTHER_PROTOCOLS } }],
-          # Which methods there are is for the application to say.
-          "allow_custom_methods" => true
+          "ignore_http_11_upgrade" => [{ "safe_regex" => { "regex" => OTHER_PROTOCOLS } }]
         },
         "http2_protocol_options" => {
           "allow_connect" => true, "max_concurrent_streams" => 256,

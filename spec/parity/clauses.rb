@@ -19,6 +19,7 @@ module Parity
     absolute_query: "RFC 9110, 4.2.3: an empty path is equivalent to /; Envoy does not make it one before a query, and finds no route",
     connect: "Contract: CONNECT is a request that Rack cannot represent, which gets 400",
     any_method: "RFC 9110, 9.1 and Rack (REQUEST_METHOD is any token): which methods are implemented is for the application to say",
+    unknown_method: "RFC 9110, 15.5.1: Envoy's parser of HTTP/1 knows the methods of IANA's registry; another is a malformed request line",
     long_target: "RFC 9112, 3: long targets are taken (up to 16 KiB), and 414 is the status for longer ones",
     large_fields: "RFC 6585, 5: 431 is the status for header fields that are too many (over 100) or too large (64 KiB)",
     default_host: "RFC 9112, 3.2: HTTP/1.0 allows no Host; the server's default then appears as HTTP_HOST",

@@ -77,9 +77,9 @@ module Parity
 
   # Methods.
   %w[POST PUT PATCH DELETE OPTIONS TRACE].each { |verb| request "the method #{verb}", "#{verb} /a HTTP/1.1" }
-  %w[PROPFIND PURGE QUERY G FOO-BAR M-SEARCH get].each do |verb|
-    request "the method #{verb}", "#{verb} /a HTTP/1.1", **served(:any_method)
-  end
+  %w[PROPFIND PURGE LINK].each { |verb| request "the method #{verb}", "#{verb} /a HTTP/1.1", **served(:any_method) }
+  %w[QUERY G FOO-BAR M-SEARCH].each { |verb| request "the method #{verb}", "#{verb} /a HTTP/1.1", **refused(:unknown_method) }
+  request "a method in lower case", "get /a HTTP/1.1"
   request "a method that is no token", "G(T /a HTTP/1.1"
   request "a method with a control character", "G\x01T /a HTTP/1.1"
   request "no method", " /a HTTP/1.1"
