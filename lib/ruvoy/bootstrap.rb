@@ -156,6 +156,8 @@ module Ruvoy
         },
         "http2_protocol_options" => {
           "allow_connect" => true, "max_concurrent_streams" => 256,
+          # A malformed request costs its stream, not its connection (RFC 9113, 8.1.1).
+          "override_stream_error_on_invalid_http_message" => true,
           "initial_stream_window_size" => BUFFER_BYTES, "initial_connection_window_size" => CONNECTION_WINDOW_BYTES,
           "connection_keepalive" => { "interval" => "60s", "timeout" => "20s" }
         }

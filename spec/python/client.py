@@ -95,11 +95,11 @@ class Client:
         if stream is None:
             return
         if isinstance(event, h2.events.InformationalResponseReceived):
-            stream.interim.append(dict(event.headers))
+            stream.interim.append(list(event.headers))
         elif isinstance(event, h2.events.ResponseReceived):
             stream.headers = dict(event.headers)
         elif isinstance(event, h2.events.TrailersReceived):
-            stream.trailers = dict(event.headers)
+            stream.trailers = sorted(event.headers)
         elif isinstance(event, h2.events.DataReceived):
             stream.body += event.data
             if self.greedy and event.flow_controlled_length:

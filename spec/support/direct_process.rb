@@ -7,7 +7,7 @@ require_relative "server_process"
 class DirectProcess < ServerProcess
   def initialize
     super
-    spawn_server({}, "ruby", File.expand_path("../websocket/direct.rb", __dir__))
+    spawn_server({}, "ruby", File.expand_path("direct_websocket.rb", __dir__))
   end
 
   def wait_until_ready

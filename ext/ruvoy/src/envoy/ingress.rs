@@ -20,6 +20,7 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
     let protocol = envoy.get_attribute_string(Attribute::RequestProtocol).unwrap_or_default();
     let peer = envoy.get_attribute_string(Attribute::SourceAddress).unwrap_or_default();
     let mut line = Line { protocol: protocol.as_slice(), peer: peer.as_slice(), ..Line::default() };
+    let mut forwarded_scheme: &[u8] = b"";
     let mut size = 0;
     for (name, value) in &headers {
         let value = value.as_slice();
@@ -28,8 +29,18 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
             b":path" => line.target = value,
             b":scheme" => line.scheme = value,
             b":authority" => line.authority = value,
-            name => size += Fields::size(name, value),
+            name => {
+                size += Fields::size(name, value);
+                if name == b"x-forwarded-proto" {
+                    forwarded_scheme = value;
+                }
+            }
         }
+    }
+    // What the connection is, or what a trusted proxy says that the client's is: Envoy sees to that. An
+    // HTTP/2 client chooses its `:scheme` freely.
+    if is_scheme(forwarded_scheme) {
+        line.scheme = forwarded_scheme;
     }
     if line.method == b"CONNECT" {
         return Err(local_reply::CONNECT);
@@ -43,11 +54,19 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
     if !line.target.starts_with(b"/") && line.target != b"*" {
         return Err(local_reply::BAD_TARGET);
     }
+    if !is_scheme(line.scheme) {
+        return Err(local_reply::BAD_SCHEME);
+    }
     let mut request = Request::new(line, size, has_body);
     for (name, value) in headers.iter().filter(|(name, _)| is_for_rack(name.as_slice())) {
         request.push(name.as_slice(), value.as_slice());
     }
     Ok(request)
+}
+
+/// Whether Rack knows the scheme.
+fn is_scheme(scheme: &[u8]) -> bool {
+    matches!(scheme, b"http" | b"https")
 }
 
 /// Whether an authority is a host, perhaps with a port, or empty. Anything else has to be refused, and

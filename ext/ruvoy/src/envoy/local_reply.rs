@@ -30,6 +30,8 @@ pub const BODY_TOO_LARGE: LocalReply = refused(413, "body-too-large", "Request b
 pub const CONNECT: LocalReply = refused(400, "connect", "CONNECT is not supported\n");
 /// The host is none, or there is more than one.
 pub const BAD_HOST: LocalReply = refused(400, "bad-host", "Bad host\n");
+/// The scheme is neither `http` nor `https`.
+pub const BAD_SCHEME: LocalReply = refused(400, "bad-scheme", "Bad scheme\n");
 /// The target is longer than any that an application would make.
 pub const TARGET_TOO_LONG: LocalReply = refused(414, "target-too-long", "Request target too long\n");
 /// The target is neither a path nor the `*` of OPTIONS.

@@ -188,6 +188,7 @@ fn requests_that_rack_cannot_represent_are_refused() {
         ("GET", "x", "a.test", 400, "bad-target"),
         ("GET", "/", "a.test,b.test", 400, "bad-host"),
         ("GET", &long, "a.test", 414, "target-too-long"),
+        ("GET", "/", "a.test", 400, "bad-scheme"),
     ];
     for (method, path, authority, status, reason) in refused {
         let mut world = world(|_| {});
@@ -196,6 +197,17 @@ fn requests_that_rack_cannot_represent_are_refused() {
         world.headers(true);
         assert_eq!(world.local_reply(), (status, reason.to_owned()));
         assert_eq!(world.inflight(), 0);
+    }
+}
+
+#[test]
+fn the_scheme_is_what_envoy_says_of_the_connection() {
+    for (forwarded, scheme) in [("https", "https"), ("gopher", "http")] {
+        let mut world = world(|_| {});
+        world.envoy.request_headers.push(("x-forwarded-proto".to_owned(), forwarded.into()));
+        world.headers(true);
+        let (_, stream) = world.serve();
+        assert_eq!(stream.take_request().expect("the request").parts().0.scheme, scheme.as_bytes());
     }
 }
 
