@@ -117,6 +117,8 @@ module Ruvoy
         # The application's own Server field, or none.
         "server_header_transformation" => "PASS_THROUGH",
         "max_request_headers_kb" => 64,
+        # 100 (Continue) is sent when the application reads, so that it can refuse a body before it is sent.
+        "proxy_100_continue" => true,
         "upgrade_configs" => [{ "upgrade_type" => "websocket" }],
         "local_reply_config" => { "mappers" => [OPTIONS_OF_SERVER] },
         "route_config" => route_config,

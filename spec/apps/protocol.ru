@@ -17,7 +17,8 @@ map("/big") { run ->(env) { [200, text, Probe::Body.new { |&chunk| chunk.call("x
 map("/endless") { run ->(_env) { [200, text, Probe::Body.new { |&chunk| loop { chunk.call("x" * 16_384) } }] } }
 map("/sleep") { run ->(_env) { Probe.ensured { sleep } } }
 map("/read") { run ->(env) { Probe.ensured { answer.call(env["rack.input"].read) } } }
-map("/address") { run ->(env) { answer.call(env.values_at("REMOTE_ADDR", "rack.url_scheme", "HTTP_X_REQUEST_ID").join(" ")) } }
+map("/address") { run ->(env) { answer.call("#{env["REMOTE_ADDR"]} #{env["rack.url_scheme"]} #{env["SERVER_PORT"]}") } }
+map("/id") { run ->(env) { answer.call(env["HTTP_X_REQUEST_ID"]) } }
 
 # The request's trailers appear with the end of its body; those of the response may be set until its own end.
 map("/trailers") do

@@ -47,7 +47,8 @@ RSpec.describe "HTTP/2" do
 
   it "sends early hints" do
     expect(play("hints")).to eq(
-      "interim" => [["103", "</a.css>; rel=preload", "</b.js>; rel=preload"], ["103", "</c.css>; rel=preload"]], "body" => "hinted"
+      "interim" => [["103", "</a.css>; rel=preload", "</b.js>; rel=preload"],
+                    ["103", "</c.css>; rel=preload"]], "body" => "hinted"
     )
   end
 

@@ -11,10 +11,11 @@ RSpec.describe "an upload in two pieces" do
   # 200 bytes each, so that head, sizes and bodies are cut everywhere.
   pad = ->(message) { message.sub("PAD", "p" * (203 - message.bytesize)) }
   head = "POST /digest HTTP/1.1\r\nHost: a.test\r\nX-Pad: PAD\r\n"
+  chunks = "1\r\n".b + body[0] + "\r\n1f;ext=1\r\n".b + body[1, 31] + "\r\n1D\r\n".b + body[32..] +
+           "\r\n0\r\nX-T: 1\r\n\r\n".b
   messages = {
     "with a length" => pad.call("#{head}Content-Length: 61\r\n\r\n".b + body),
-    "in chunks" => pad.call("#{head}Transfer-Encoding: chunked\r\n\r\n1\r\n".b + body[0] + "\r\n1f;ext=1\r\n".b + body[1, 31] +
-                            "\r\n1D\r\n".b + body[32..] + "\r\n0\r\nX-T: 1\r\n\r\n".b)
+    "in chunks" => pad.call("#{head}Transfer-Encoding: chunked\r\n\r\n".b + chunks)
   }
 
   messages.each do |kind, message|

@@ -10,7 +10,7 @@ module Parity
     "304-with-body" => { get: no_length, clause: :no_body_length },
     "205" => { head: no_length, clause: :head_length },
     # An Array that is empty may be what a middleware left of the body.
-    **%w[empty-array empty-string to-ary body-proxy to-path file].to_h do |name|
+    **%w[empty-array empty-string to-ary body-proxy].to_h do |name|
       [name, { head: no_length, clause: :head_length }]
     end,
     # Puma closes after a streaming body.

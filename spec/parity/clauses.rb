@@ -53,7 +53,6 @@ module Parity
     bad_trailer: "RFC 9110, 6.5.1: trailer fields are fields; a name that is no token gets 400",
     transfer_codings: "RFC 9112, 6.1: a transfer coding that the server does not understand gets 501",
     identity: "RFC 9112, 7.4: identity is no transfer coding any more",
-    expectation: "RFC 9110, 10.1.1: the server itself answers 100 (Continue), and takes the expectation off",
     early_hints: "RFC 8297: hints are sent as 103; Puma does so only if its early_hints option is set",
     head_length: "RFC 9110, 9.3.2: an answer to HEAD may leave out what is known only by making the body",
     no_body_length: "RFC 9110, 8.6: 304 says the length that 200 would have had, which the server does not know, or nothing",

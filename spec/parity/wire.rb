@@ -50,6 +50,9 @@ module Parity
     # Reads an answer and adds its facets; the interim ones before it are facets of it.
     def answer(socket, facets, prefix, one)
       while (answer = read(socket, one.verb)) && answer.status.between?(100, 199) && answer.status != 101
+        # Sent only if the body has not come yet.
+        next if answer.status == 100
+
         facets["#{prefix}interim"] = "#{answer.status} #{answer.fields.reject do |name, _|
           OWN_FIELDS.include?(name)
         end.inspect}"

@@ -25,8 +25,10 @@ module Python
     Open3.capture2e(environment, *command)
   end
 
-  # Runs a program from spec/python, with the server's port as its first argument.
-  def program(name, *arguments) = run("python3", File.expand_path("../python/#{name}.py", __dir__), *arguments.map(&:to_s))
+  # Runs a program of spec/python.
+  def program(name, *arguments)
+    run("python3", File.expand_path("../python/#{name}.py", __dir__), *arguments.map(&:to_s))
+  end
 
   def environment = { "PYTHONPATH" => directory, "PYTHONDONTWRITEBYTECODE" => "1" }
 
@@ -41,8 +43,8 @@ module Python
     return true if File.directory?(directory)
 
     partial = "#{directory}.#{Process.pid}"
-    _, status = Open3.capture2e("python3", "-m", "pip", "install", "--quiet", "--no-deps", "--root-user-action", "ignore",
-                                "--target", partial, "--requirement", LIST)
+    _, status = Open3.capture2e("python3", "-m", "pip", "install", "--quiet", "--no-deps",
+                                "--root-user-action", "ignore", "--target", partial, "--requirement", LIST)
     return false unless status.success?
 
     File.rename(partial, directory)

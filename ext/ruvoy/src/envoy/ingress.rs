@@ -59,7 +59,11 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
     }
     let mut request = Request::new(line, size, has_body);
     for (name, value) in headers.iter().filter(|(name, _)| is_for_rack(name.as_slice())) {
-        request.push(name.as_slice(), value.as_slice());
+        let (name, value) = (name.as_slice(), value.as_slice());
+        // HTTP/1.0 knows no 1xx (RFC 9110 section 10.1.1).
+        request.expects_continue |=
+            name == b"expect" && value.eq_ignore_ascii_case(b"100-continue") && line.protocol != b"HTTP/1.0";
+        request.push(name, value);
     }
     Ok(request)
 }

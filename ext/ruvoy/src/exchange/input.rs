@@ -29,6 +29,8 @@ pub struct Input {
     pub waiting: bool,
     /// Envoy holds more than was pulled.
     pub more_in_envoy: bool,
+    /// The client holds the body back until it is asked for it (`expect: 100-continue`).
+    pub held_back: bool,
     /// The trailers, once they came.
     pub trailers: Option<Fields>,
 }

@@ -105,6 +105,11 @@ impl Mailbox {
         true
     }
 
+    /// Appends 100 (Continue), unless a response has begun. Returns whether it was taken.
+    pub fn ask_for_body(&mut self) -> bool {
+        self.push(Command::Informational(Head { status: 100, fields: Fields::default() }))
+    }
+
     /// The next command; none where it is body data and the client is `blocked`.
     pub fn pop(&mut self, blocked: bool) -> Option<Command> {
         if blocked && self.commands.front().is_some_and(Command::waits) {

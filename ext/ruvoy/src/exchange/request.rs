@@ -26,6 +26,8 @@ pub struct Request {
     fields: Fields,
     /// Whether a body follows the headers.
     pub has_body: bool,
+    /// Whether the client holds the body back until it is asked for it.
+    pub expects_continue: bool,
 }
 
 impl Request {
@@ -37,7 +39,7 @@ impl Request {
         for part in parts {
             fields.push(b"", part);
         }
-        Self { fields, has_body }
+        Self { fields, has_body, expects_continue: false }
     }
 
     /// Copies a header field.

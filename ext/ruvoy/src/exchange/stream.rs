@@ -84,7 +84,9 @@ impl Stream {
     /// A stream for an admitted request.
     pub fn new(admission: Admission, limits: Limits, request: Request, commit: Box<dyn Commit>) -> Arc<Self> {
         let mut input = Input::default();
-        if !request.has_body {
+        if request.has_body {
+            input.held_back = request.expects_continue;
+        } else {
             input.end();
         }
         admission.exchange().count_in();
@@ -268,7 +270,8 @@ impl Stream {
             Read::End | Read::Gone => {}
         }
         let pull = state.input.more_in_envoy && state.input.held() <= self.limits.buffer_bytes / 2;
-        if pull {
+        let ask = read == Read::Pending && std::mem::take(&mut state.input.held_back) && state.mailbox.ask_for_body();
+        if pull || ask {
             self.commit(state);
         }
         read

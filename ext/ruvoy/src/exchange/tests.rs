@@ -178,6 +178,30 @@ mod by_hand {
     }
 
     #[test]
+    fn a_body_that_is_held_back_is_asked_for_once_and_only_by_a_reader_that_waits() {
+        let continues = |exchange: &Arc<Exchange>| {
+            let mut request = Request::new(Line { method: b"POST", ..Line::default() }, 0, true);
+            request.expects_continue = true;
+            let admission = exchange.admit(&LIMITS).expect("room");
+            Stream::new(admission, LIMITS, request, Box::new(Counter::new()))
+        };
+        let world = world();
+        let asked = continues(&world.exchange);
+        assert_eq!(asked.next_command(false), None, "nobody has read");
+        assert_eq!(asked.read(1), Read::Pending);
+        assert_eq!(asked.read(1), Read::Pending);
+        let hundred = Command::Informational(Head { status: 100, fields: Fields::default() });
+        assert_eq!(asked.next_command(false), Some(hundred));
+        assert_eq!(asked.next_command(false), None);
+
+        let unasked = continues(&world.exchange);
+        unasked.head(head());
+        assert_eq!(unasked.read(1), Read::Pending);
+        assert_eq!(unasked.next_command(false), Some(Command::Head(head())));
+        assert_eq!(unasked.next_command(false), None, "the answer came first");
+    }
+
+    #[test]
     fn a_body_has_room_for_its_limit() {
         let mut world = world();
         let (stream, _, _) = world.served();

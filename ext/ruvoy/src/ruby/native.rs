@@ -154,7 +154,14 @@ fn request_trailers(ruby: &Ruby, id: u64) -> Result<Option<RHash>, Error> {
     let Some(trailers) = stream(ruby, id)?.and_then(|stream| stream.trailers()) else { return Ok(None) };
     let hash = ruby.hash_new();
     for (name, value) in trailers.iter() {
-        hash.aset(ruby.str_from_slice(name), ruby.str_from_slice(value))?;
+        let (name, value) = (ruby.str_from_slice(name), ruby.str_from_slice(value));
+        match hash.get(name).and_then(RString::from_value) {
+            Some(earlier) => {
+                earlier.cat(", ");
+                earlier.buf_append(value)?;
+            }
+            None => hash.aset(name, value)?,
+        }
     }
     Ok(Some(hash))
 }
