@@ -56,6 +56,9 @@ struct State {
     mailbox: Mailbox,
     admission: Option<Admission>,
     gone: bool,
+    /// It is gone because its response is complete, and its request had landed whole: what is unread of
+    /// that can still be read.
+    complete: bool,
 }
 
 /// The state that a worker and the owner thread share of one stream.
@@ -202,8 +205,9 @@ impl Stream {
         if std::mem::replace(&mut state.gone, true) {
             return Notice::None;
         }
-        self.clear(&mut state);
         let unfinished = state.mailbox.progress() < Progress::End;
+        state.complete = !unfinished && state.input.ended();
+        self.clear(&mut state);
         drop(state);
         self.post_if(unfinished, event::CANCEL)
     }
@@ -260,7 +264,7 @@ impl Stream {
     /// Reads at most `max` body bytes. After [`Read::Pending`] an event follows.
     pub fn read(&self, max: usize) -> Read {
         let mut state = lock(&self.state);
-        if state.gone {
+        if state.gone && !state.complete {
             return Read::Gone;
         }
         let read = state.input.read(max);
@@ -377,14 +381,15 @@ impl Stream {
     }
 
     fn clear(&self, state: &mut State) {
-        let held = state.input.clear() + state.mailbox.clear();
-        self.exchange.budget.subtract(held);
+        let input = if state.complete { 0 } else { state.input.clear() };
+        self.exchange.budget.subtract(input + state.mailbox.clear());
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         let mut state = std::mem::take(&mut *lock(&self.state));
+        state.complete = false;
         self.clear(&mut state);
         drop(state);
         self.exchange.count_out();

@@ -258,6 +258,28 @@ mod by_hand {
     }
 
     #[test]
+    fn a_request_that_landed_whole_can_be_read_after_its_response_has_ended() {
+        let mut world = world();
+        let (stream, id, _) = world.served();
+        let _ = stream.land(b"abc".to_vec(), false);
+        let _ = stream.land_end(None);
+        stream.respond(head(), Vec::new());
+        assert!(stream.next_command(false).is_some());
+        let _ = stream.close();
+        assert_eq!(stream.read(2), Read::Data(b"ab".to_vec()));
+        assert_eq!(world.exchange.budget.held(), 1);
+        world.owner.release(id);
+        assert_eq!(world.exchange.budget.held(), 0);
+
+        let (stream, _, _) = world.served();
+        let _ = stream.land(b"abc".to_vec(), false);
+        stream.respond(head(), Vec::new());
+        let _ = stream.close();
+        assert_eq!(stream.read(2), Read::Gone, "there is no knowing what would have come");
+        assert_eq!(world.exchange.budget.held(), 0);
+    }
+
+    #[test]
     fn a_departed_client_cancels_once_and_nothing_is_written_or_read() {
         let mut world = world();
         let (stream, id, commits) = world.served();
