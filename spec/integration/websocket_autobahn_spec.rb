@@ -32,7 +32,7 @@ RSpec.describe "async-websocket under Autobahn's cases" do
   it "has the results of direct use" do
     cases = (chosen || "1.* 2.* 3.* 4.* 5.* 6.* 7.* 10.*").split
     direct = DirectProcess.start { |server| results(server, cases) }
-    EnvoyProcess.start(rackup: "websocket") do |server|
+    EnvoyProcess.start(rackup: "websocket", filter: { "limits" => { "shutdown_timeout_ms" => 200 } }) do |server|
       expect(results(server, cases)).to eq(direct)
       expect(curl(server, "/hello").status).to eq(200)
     end
