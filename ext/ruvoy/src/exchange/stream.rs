@@ -208,8 +208,13 @@ impl Stream {
         let unfinished = state.mailbox.progress() < Progress::End;
         state.complete = !unfinished && state.input.ended();
         self.clear(&mut state);
+        let waiting = std::mem::take(&mut state.input.waiting);
         drop(state);
-        self.post_if(unfinished, event::CANCEL)
+        if unfinished {
+            return self.post(event::CANCEL).unwrap_or(Notice::None);
+        }
+        // Who reads on after the response's end would wait forever.
+        self.post_if(waiting, event::INPUT)
     }
 
     fn post_if(self: &Arc<Self>, condition: bool, bits: u32) -> Notice {

@@ -271,10 +271,11 @@ mod by_hand {
         world.owner.release(id);
         assert_eq!(world.exchange.budget.held(), 0);
 
-        let (stream, _, _) = world.served();
-        let _ = stream.land(b"abc".to_vec(), false);
+        let (stream, id, _) = world.served();
         stream.respond(head(), Vec::new());
+        assert_eq!(stream.read(2), Read::Pending);
         let _ = stream.close();
+        assert_eq!(world.events(), [(id, event::INPUT)], "a reader that waits is told");
         assert_eq!(stream.read(2), Read::Gone, "there is no knowing what would have come");
         assert_eq!(world.exchange.budget.held(), 0);
     }
