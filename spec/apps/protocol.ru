@@ -13,7 +13,9 @@ map("/probe") { run Probe }
 map("/hello") { run ->(_env) { answer.call("hello") } }
 map("/echo") { run ->(env) { answer.call(env["rack.input"]&.read.to_s) } }
 map("/digest") { run ->(env) { answer.call(Digest::SHA256.hexdigest(env["rack.input"].read)) } }
-map("/big") { run ->(env) { [200, text, Probe::Body.new { |&chunk| chunk.call("x" * Integer(env["QUERY_STRING"])) }] } }
+map("/big") do
+  run ->(env) { [200, text, Probe::Body.new { |&chunk| chunk.call("x" * env["QUERY_STRING"].to_i.clamp(0, 1_000_000)) }] }
+end
 map("/endless") { run ->(_env) { [200, text, Probe::Body.new { |&chunk| loop { chunk.call("x" * 16_384) } }] } }
 map("/sleep") { run ->(_env) { Probe.ensured { sleep } } }
 map("/read") { run ->(env) { Probe.ensured { answer.call(env["rack.input"].read) } } }
