@@ -54,6 +54,24 @@ RSpec.describe Ruvoy::Bootstrap do
                                           "path_with_escaped_slashes_action" => "KEEP_UNCHANGED")
   end
 
+  it "knows no other upgrade than WebSocket" do
+    pattern = connection_manager.dig("http_protocol_options", "ignore_http_11_upgrade", 0, "safe_regex", "regex")
+    ignored = ["h2c", "webs", "websockets", "walrus", "w", "HTTP/2.0", "TLS/1.0"]
+    expect(ignored).to all(match(/\A(?:#{pattern})\z/))
+    expect(%w[websocket WebSocket WEBSOCKET]).to all(satisfy { |name| !name.match?(/\A(?:#{pattern})\z/) })
+  end
+
+  it "takes malformed messages as RFC 9112 and RFC 9113 have it" do
+    expect(bootstrap.to_h.dig("layered_runtime", "layers", 0, "static_layer"))
+      .to eq("envoy.reloadable_features.strict_chunk_parsing" => true)
+    expect(connection_manager.dig("http2_protocol_options", "override_stream_error_on_invalid_http_message")).to be(true)
+  end
+
+  it "leaves 100 (Continue) to the module, and OPTIONS * to Envoy" do
+    expect(connection_manager["proxy_100_continue"]).to be(true)
+    expect(connection_manager.dig("local_reply_config", "mappers", 0)).to include("status_code" => 200)
+  end
+
   it "offers WebSocket on both versions of HTTP" do
     expect(connection_manager["upgrade_configs"]).to eq([{ "upgrade_type" => "websocket" }])
     expect(connection_manager.dig("http2_protocol_options", "allow_connect")).to be(true)
