@@ -56,7 +56,7 @@ RSpec.describe Ruvoy::Bootstrap do
 
   it "knows no other upgrade than WebSocket" do
     pattern = connection_manager.dig("http_protocol_options", "ignore_http_11_upgrade", 0, "safe_regex", "regex")
-    ignored = ["h2c", "webs", "websockets", "walrus", "w", "HTTP/2.0", "TLS/1.0"]
+    ignored = %w[h2c webs websockets walrus w HTTP/2.0 TLS/1.0]
     expect(ignored).to all(match(/\A(?:#{pattern})\z/))
     expect(%w[websocket WebSocket WEBSOCKET]).to all(satisfy { |name| !name.match?(/\A(?:#{pattern})\z/) })
   end
