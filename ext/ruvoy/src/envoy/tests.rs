@@ -42,7 +42,7 @@ fn world(change: impl FnOnce(&mut Limits)) -> World {
     let wakeups = Wakeups::default();
     let exchange = Exchange::new(Box::new(wakeups.clone()));
     let metrics = Metrics::define(&mut MockEnvoyHttpFilterConfig::default()).expect("metrics");
-    let filter = RackFilter::new(Arc::clone(&exchange), limits, metrics);
+    let filter = RackFilter::new(Arc::clone(&exchange), limits, metrics, None);
     let headers = [
         (":method", "POST"),
         (":path", "/a?b=c"),
