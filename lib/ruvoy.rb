@@ -11,6 +11,7 @@ module Ruvoy
   autoload :Body, "#{__dir__}/ruvoy/body"
   autoload :Bootstrap, "#{__dir__}/ruvoy/bootstrap"
   autoload :CLI, "#{__dir__}/ruvoy/cli"
+  autoload :Cluster, "#{__dir__}/ruvoy/cluster"
   autoload :Context, "#{__dir__}/ruvoy/context"
   autoload :Input, "#{__dir__}/ruvoy/input"
   autoload :Launcher, "#{__dir__}/ruvoy/launcher"
