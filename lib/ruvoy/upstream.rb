@@ -3,6 +3,7 @@
 # `env["ruvoy.upstream"]`: calls to Envoy's clusters while a request is served; owner thread only.
 
 require_relative "errors"
+require_relative "input"
 require_relative "upstream/answer"
 require_relative "upstream/body"
 require_relative "upstream/call"
@@ -98,7 +99,7 @@ module Ruvoy
     def stream(cluster, method, path, headers: {}, body: nil, timeout: nil, protocol: nil)
       call = start(false, { cluster:, method:, path:, headers:, body:, timeout:, protocol: })
       status, headers = call.head
-      answer = status == 101 ? Relay.new(call) : Body.new(call)
+      answer = status == 101 ? Relay.new(call, @request.input || Input::EMPTY) : Body.new(call)
       [status, headers, answer]
     ensure
       call&.cancel unless answer

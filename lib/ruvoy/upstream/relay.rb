@@ -7,8 +7,11 @@ module Ruvoy
     # A streaming body that copies bytes both ways until one side ends.
     class Relay
       # @param call [Call] whose answer was 101
-      def initialize(call)
+      # @param input [Input, Input::Empty] what the client sends; a stream that a middleware has wrapped cannot be read
+      #   as bytes come
+      def initialize(call, input)
         @call = call
+        @input = input
       end
 
       # @param stream [Stream] the client's side
@@ -16,7 +19,7 @@ module Ruvoy
       # @raise [UpstreamError] if the client's side lagged too far behind
       # @raise [ClientDisconnected] if the client left
       def call(stream)
-        upward = Async { send_upward(stream) }
+        upward = Async { send_upward }
         while (chunk = @call.read)
           stream.write(chunk)
         end
@@ -32,8 +35,8 @@ module Ruvoy
 
       private
 
-      def send_upward(stream)
-        while (chunk = stream.read_partial)
+      def send_upward
+        while (chunk = @input.read_available)
           return unless @call.write(chunk)
         end
         @call.finish

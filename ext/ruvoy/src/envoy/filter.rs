@@ -232,13 +232,13 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
 
     fn on_http_stream_headers(
         &mut self,
-        _envoy_filter: &mut EHF,
+        envoy_filter: &mut EHF,
         handle: u64,
         headers: &[(EnvoyBuffer, EnvoyBuffer)],
         _end_stream: bool,
     ) {
         let Some(stream) = self.stream.clone() else { return };
-        let notice = self.calls.on_headers(handle, headers, &stream);
+        let notice = self.calls.on_headers(envoy_filter, (handle, headers), &stream);
         self.bell.ring_soon(notice, &stream);
     }
 

@@ -16,6 +16,9 @@ use crate::{
 /// A field that Envoy adds to what a host answered, and so not to its own answers.
 const SERVICE_TIME: &[u8] = b"x-envoy-upstream-service-time";
 
+/// A field of Envoy's own answer where a circuit breaker is open.
+const OVERLOADED: &[u8] = b"x-envoy-overloaded";
+
 /// The calls in flight.
 #[derive(Debug)]
 pub struct UpstreamCalls {
@@ -147,9 +150,18 @@ impl UpstreamCalls {
     }
 
     /// The head of an answer arrived.
-    pub fn on_headers(&mut self, handle: u64, headers: &[(EnvoyBuffer, EnvoyBuffer)], stream: &Arc<Stream>) -> Notice {
+    pub fn on_headers<EHF: EnvoyHttpFilter>(
+        &mut self,
+        envoy: &mut EHF,
+        (handle, headers): (u64, &[(EnvoyBuffer, EnvoyBuffer)]),
+        stream: &Arc<Stream>,
+    ) -> Notice {
         let Some(call) = self.in_flight.iter_mut().find(|call| call.stream.is(handle)) else { return Notice::None };
         let (head, by_envoy) = head(headers);
+        if by_envoy && head.status == 503 && head.fields.iter().any(|(name, _)| name == OVERLOADED) {
+            // The rest of this answer finds no call any more.
+            return self.fail(envoy, (handle, Failure::Unavailable), stream);
+        }
         call.answer = Some(Answer { status: head.status, after: call.started.elapsed(), by_envoy });
         stream.land_call_head(call.id, head)
     }
@@ -168,14 +180,20 @@ impl UpstreamCalls {
         }
         match stream.land_call(call.id, bytes) {
             Ok(notice) => notice,
-            Err(failure) => {
-                let Some(call) = self.take(|call| call.stream.is(handle)) else { return Notice::None };
-                call.record(envoy, &self.metrics, outcome(failure));
-                let notice = stream.end_call(call.id, Err(failure));
-                call.stream.reset(envoy);
-                notice
-            }
+            Err(failure) => self.fail(envoy, (handle, failure), stream),
         }
+    }
+
+    fn fail<EHF: EnvoyHttpFilter>(
+        &mut self,
+        envoy: &mut EHF,
+        (handle, failure): (u64, Failure),
+        stream: &Arc<Stream>,
+    ) -> Notice {
+        let Some(call) = self.take(|call| call.stream.is(handle)) else { return Notice::None };
+        call.record(envoy, &self.metrics, outcome(failure));
+        call.stream.reset(envoy);
+        stream.end_call(call.id, Err(failure))
     }
 
     /// A call's stream ended: well, or by a reset.
