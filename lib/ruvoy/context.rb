@@ -24,9 +24,10 @@ module Ruvoy
     #   `"destination_address"`, `"destination_port"` and `"protocol"`, such as `"HTTP/2"`
     def connection = @connection ||= @native.connection
 
+    # Envoy knows the server's name only with the listener filter `envoy.filters.listener.tls_inspector`.
     # Of the alternative names in a certificate Envoy tells the first of each kind.
-    # @return [Hash{String => Object}, nil] nil on plaintext, else `"version"`, `"server_name"` (nil if the client asked
-    #   for none), `"mtls"` and `"peer_certificate"`, which is nil if the client showed none, else a Hash of
+    # @return [Hash{String => Object}, nil] nil on plaintext, else `"version"`, `"server_name"` (nil if none is
+    #   known), `"mtls"` and `"peer_certificate"`, which is nil if the client showed none, else a Hash of
     #   `"subject"`, `"uri_san"`, `"dns_san"` and `"sha256_digest"`
     def tls
       return @tls if defined?(@tls)

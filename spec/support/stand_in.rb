@@ -137,7 +137,7 @@ class StandIn
     line = connection.gets("\r\n", chomp: true) or return
     verb, path, = line.split
     fields = []
-    until (field = connection.gets("\r\n", chomp: true)).empty?
+    until (field = connection.readline("\r\n", chomp: true)).empty?
       name, value = field.split(":", 2)
       fields << [name.downcase, value.strip]
     end
@@ -146,11 +146,11 @@ class StandIn
 
   def read_body(connection, request)
     if request["transfer-encoding"] == "chunked"
-      while (size = connection.gets("\r\n").hex).positive?
+      while (size = connection.readline("\r\n").hex).positive?
         request.body << connection.read(size)
         connection.read(2)
       end
-      nil until connection.gets("\r\n") == "\r\n"
+      nil until connection.readline("\r\n") == "\r\n"
     elsif (length = request["content-length"])
       request.body << connection.read(length.to_i)
     end

@@ -78,8 +78,8 @@ RSpec.describe Ruvoy::CLI do
     it "names every option for #{option}" do
       expect([run(option), err.string]).to eq([0, ""])
       expect(out.string.scan(/--[a-z-]+/).uniq).to eq(
-        %w[--port --address --admin-port --upstream --context --trusted-hops --concurrency --log-level --print-config --version
-           --help]
+        %w[--port --address --admin-port --upstream --context --trusted-hops --concurrency --log-level --print-config
+           --version --help]
       )
     end
   end

@@ -10,6 +10,7 @@ mod filter;
 mod ingress;
 pub mod local_reply;
 pub mod log;
+mod metadata;
 mod metrics;
 mod null;
 mod offers;

@@ -8,9 +8,10 @@ use envoy_proxy_dynamic_modules_rust_sdk::{
     },
 };
 
+use super::metadata;
 use crate::{
     config::{self, Config},
-    exchange::{Arc, Certificate, Connection, Context, Extensions, Item, Metadata, Tls, Upstream, without_port},
+    exchange::{Arc, Certificate, Connection, Context, Extensions, Tls, Upstream, without_port},
 };
 
 /// The `context` and `upstream` parts of a configuration.
@@ -35,7 +36,7 @@ impl Offers {
 }
 
 fn context<EHF: EnvoyHttpFilter>(wanted: &config::Context, envoy: &EHF) -> Context {
-    let metadata = |source| metadata(envoy, source, &wanted.metadata_namespaces);
+    let metadata = |source| metadata::copy(envoy, source, &wanted.metadata_namespaces);
     Context {
         route_name: string(envoy, Attribute::XdsRouteName),
         connection: connection(envoy),
@@ -79,42 +80,4 @@ fn tls<EHF: EnvoyHttpFilter>(envoy: &EHF) -> Option<Tls> {
 fn string<EHF: EnvoyHttpFilter>(envoy: &EHF, id: Attribute) -> Option<Vec<u8>> {
     let value = envoy.get_attribute_string(id)?;
     Some(value.as_slice().to_vec()).filter(|value| !value.is_empty())
-}
-
-fn metadata<EHF: EnvoyHttpFilter>(envoy: &EHF, source: MetadataSource, namespaces: &[String]) -> Metadata {
-    let copied = namespaces.iter().filter_map(|namespace| {
-        let keys = envoy.get_metadata_keys(source, namespace)?;
-        let keys = keys.iter().filter_map(|key| {
-            let name = std::str::from_utf8(key.as_slice()).ok()?;
-            Some((key.as_slice().to_vec(), item(envoy, source, (namespace, name))?))
-        });
-        Some((namespace.as_bytes().to_vec(), keys.collect()))
-    });
-    copied.collect()
-}
-
-/// A value of the metadata; none for the kinds that the ABI has no way to: null and nested objects.
-fn item<EHF: EnvoyHttpFilter>(envoy: &EHF, source: MetadataSource, (namespace, key): (&str, &str)) -> Option<Item> {
-    if let Some(text) = envoy.get_metadata_string(source, namespace, key) {
-        return Some(Item::String(text.as_slice().to_vec()));
-    }
-    if let Some(number) = envoy.get_metadata_number(source, namespace, key) {
-        return Some(Item::Number(number));
-    }
-    if let Some(truth) = envoy.get_metadata_bool(source, namespace, key) {
-        return Some(Item::Bool(truth));
-    }
-    let size = envoy.get_metadata_list_size(source, namespace, key)?;
-    Some(Item::List((0..size).filter_map(|index| element(envoy, source, (namespace, key, index))).collect()))
-}
-
-fn element<EHF: EnvoyHttpFilter>(
-    envoy: &EHF,
-    source: MetadataSource,
-    (namespace, key, index): (&str, &str, usize),
-) -> Option<Item> {
-    let text = envoy.get_metadata_list_string(source, namespace, key, index);
-    text.map(|text| Item::String(text.as_slice().to_vec()))
-        .or_else(|| envoy.get_metadata_list_number(source, namespace, key, index).map(Item::Number))
-        .or_else(|| envoy.get_metadata_list_bool(source, namespace, key, index).map(Item::Bool))
 }

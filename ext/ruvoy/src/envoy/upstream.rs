@@ -19,6 +19,9 @@ const SERVICE_TIME: &[u8] = b"x-envoy-upstream-service-time";
 /// A field of Envoy's own answer where a circuit breaker is open.
 const OVERLOADED: &[u8] = b"x-envoy-overloaded";
 
+/// How much too early Envoy's timers may fire: they count from when their worker's turn began.
+const TIMER_SLACK: Duration = Duration::from_millis(25);
+
 /// The calls in flight.
 #[derive(Debug)]
 pub struct UpstreamCalls {
@@ -65,7 +68,7 @@ impl InFlight {
 
     fn has_timed_out(&self) -> bool {
         let timeout_ms = self.target.timeout_ms;
-        timeout_ms > 0 && self.started.elapsed() >= Duration::from_millis(timeout_ms)
+        timeout_ms > 0 && self.started.elapsed() + TIMER_SLACK >= Duration::from_millis(timeout_ms)
     }
 
     /// Records that it ended.
@@ -122,6 +125,7 @@ impl UpstreamCalls {
 
     fn start<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, id: CallId, outgoing: &Outgoing) -> Result<(), Failure> {
         let target = outgoing.target.clone();
+        let started = Instant::now();
         let opening = Opening {
             cluster: &target.cluster,
             fields: &egress::pairs(&outgoing.fields, None),
@@ -133,7 +137,7 @@ impl UpstreamCalls {
             InitResult::ClusterNotFound => Failure::NoCluster,
             _ => Failure::Unavailable,
         })?;
-        self.in_flight.push(InFlight { id, stream, target, started: Instant::now(), answer: None });
+        self.in_flight.push(InFlight { id, stream, target, started, answer: None });
         Ok(())
     }
 
