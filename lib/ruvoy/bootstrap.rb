@@ -170,7 +170,8 @@ module Ruvoy
     def extensions
       {
         "context" => @options.context && { "metadata_namespaces" => @options.context },
-        "upstream" => upstreams.any? && { "clusters" => upstreams.keys, "hosts" => upstreams.transform_values(&:host) }
+        "upstream" => upstreams.any? && { "clusters" => upstreams.keys,
+                                          "origins" => upstreams.transform_values(&:origin) }
       }.select { |_, settings| settings }
     end
 

@@ -57,8 +57,11 @@ module Ruvoy
       raise UsageError, "--upstream #{name}: #{uri} has more than a host and a port; calls have paths of their own"
     end
 
-    # @return [String] the `host` field of calls: the port is there if it is not the scheme's own
-    def host = @uri.port == PORTS.fetch(@uri.scheme) ? @uri.host : "#{@uri.host}:#{@uri.port}"
+    # @return [String] what calls have for a scheme and a `host` field: the port is there if it is not the scheme's own
+    def origin
+      port = ":#{@uri.port}" unless @uri.port == PORTS.fetch(@uri.scheme)
+      "#{@uri.scheme}://#{@uri.host}#{port}"
+    end
 
     # @param environment [#[]] where `SSL_CERT_FILE` is looked up
     # @return [Hash{String => Object}] the cluster as Envoy's configuration has it

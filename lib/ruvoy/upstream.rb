@@ -53,7 +53,7 @@ module Ruvoy
     # Sends a request and waits for the whole answer, of at most `upstream.max_response_bytes`.
     #
     # The request's trace context (`traceparent` and `tracestate`, `x-request-id`, B3) goes along unless `headers` has
-    # its own. `host` is the cluster's name unless `headers` or `upstream.hosts` says otherwise. Envoy's own fields
+    # its own. `host` is the cluster's name unless `headers` or `upstream.origins` says otherwise. Envoy's own fields
     # work: `"x-envoy-retry-on" => "5xx"` makes it retry, with bodies up to 64 KiB.
     #
     # @param cluster [String, Symbol] one of `upstream.clusters`

@@ -134,10 +134,10 @@ class StandIn
   end
 
   def read_head(connection)
-    line = connection.gets("\r\n", chomp: true) or return
+    line = connection.gets("\r\n") or return
     verb, path, = line.split
     fields = []
-    until (field = connection.readline("\r\n", chomp: true)).empty?
+    until (field = connection.readline("\r\n").chomp).empty?
       name, value = field.split(":", 2)
       fields << [name.downcase, value.strip]
     end

@@ -48,7 +48,7 @@ RSpec.describe Ruvoy::CLI do
 
   it "takes upstreams by name, and the namespaces of the context" do
     options = options_of("--upstream", "a=http://127.0.0.1:81", "--upstream=b=https://b.test", "--context=x,y")
-    expect(options.upstreams.transform_values(&:host)).to eq("a" => "127.0.0.1:81", "b" => "b.test")
+    expect(options.upstreams.transform_values(&:origin)).to eq("a" => "http://127.0.0.1:81", "b" => "https://b.test")
     expect(options.context).to eq(%w[x y])
     expect(options_of("--context", "config.ru").context).to eq([])
   end

@@ -19,10 +19,10 @@ RSpec.describe Ruvoy::Cluster do
     expect(address_of("a=http://[::1]:81")).to eq("address" => "::1", "port_value" => 81)
   end
 
-  it "names the host with its port where that is not the scheme's own" do
-    expect(cluster("a=https://a.test:443").host).to eq("a.test")
-    expect(cluster("a=http://a.test:443").host).to eq("a.test:443")
-    expect(cluster("a=http://[::1]:81").host).to eq("[::1]:81")
+  it "has an origin, with the port where that is not the scheme's own" do
+    expect(cluster("a=https://a.test:443/").origin).to eq("https://a.test")
+    expect(cluster("a=http://a.test:443").origin).to eq("http://a.test:443")
+    expect(cluster("a=http://[::1]:81").origin).to eq("http://[::1]:81")
   end
 
   it "resolves names, and takes addresses as they are" do

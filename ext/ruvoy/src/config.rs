@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::exchange::{Limits, Upstream};
+use crate::exchange::{Limits, Origin, Upstream};
 
 /// A validated filter configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -165,12 +165,12 @@ impl Section<'_> {
     }
 
     fn upstream(&self) -> Result<Upstream, ConfigError> {
-        self.known(&["clusters", "hosts", TIMEOUT_MS.key, MAX_RESPONSE_BYTES.key, STREAM_BUFFER_BYTES.key])?;
+        self.known(&["clusters", "origins", TIMEOUT_MS.key, MAX_RESPONSE_BYTES.key, STREAM_BUFFER_BYTES.key])?;
         let clusters = self.strings("clusters")?.filter(|names| !names.is_empty());
         let clusters =
             clusters.ok_or_else(|| self.error("clusters", "is missing: list the clusters that may be called"))?;
         Ok(Upstream {
-            hosts: self.hosts("hosts", &clusters)?,
+            origins: self.origins("origins", &clusters)?,
             clusters,
             timeout: self.duration(&TIMEOUT_MS)?,
             max_response_bytes: self.size(&MAX_RESPONSE_BYTES)?,
@@ -212,17 +212,20 @@ impl Section<'_> {
         strings.collect::<Result<_, _>>().map(Some)
     }
 
-    /// The `host` fields of calls, by cluster.
-    fn hosts(&self, key: &'static str, clusters: &[String]) -> Result<HashMap<String, String>, ConfigError> {
-        let Some(hosts) = self.section(key)? else { return Ok(HashMap::new()) };
+    /// The origins of clusters, by name.
+    fn origins(&self, key: &'static str, clusters: &[String]) -> Result<HashMap<String, Origin>, ConfigError> {
+        let Some(section) = self.section(key)? else { return Ok(HashMap::new()) };
         let path = self.name(key);
-        let hosts = Section { path: &path, ..hosts };
-        let pairs = hosts.map.keys().map(|cluster| {
-            let host = hosts.string(cluster)?.unwrap_or_default();
-            match clusters.contains(cluster) {
-                true => Ok((cluster.clone(), host)),
-                false => Err(hosts.error(cluster, "is not among upstream.clusters")),
+        let section = Section { path: &path, ..section };
+        let pairs = section.map.keys().map(|cluster| {
+            if !clusters.contains(cluster) {
+                return Err(section.error(cluster, "is not among upstream.clusters"));
             }
+            let text = section.string(cluster)?.unwrap_or_default();
+            let origin = Origin::parse(&text);
+            let origin = origin
+                .ok_or_else(|| section.error(cluster, "must be like https://name.test or http://name.test:81"))?;
+            Ok((cluster.clone(), origin))
         });
         pairs.collect()
     }
@@ -299,7 +302,7 @@ mod tests {
                 "limits": {"requests": 2, "request_body_bytes": 0, "buffer_bytes": 4096, "total_buffer_bytes": 8192,
                            "boot_timeout_ms": 5, "shutdown_timeout_ms": 0},
                 "context": {"metadata_namespaces": ["a", "b"]},
-                "upstream": {"clusters": ["c"], "hosts": {"c": "c.test:81"}, "timeout_ms": 7, "max_response_bytes": 8, "stream_buffer_bytes": 5000}}"#,
+                "upstream": {"clusters": ["c"], "origins": {"c": "https://c.test:81"}, "timeout_ms": 7, "max_response_bytes": 8, "stream_buffer_bytes": 5000}}"#,
         )
         .expect("valid");
         let limits = Limits { requests: 2, request_body_bytes: Some(0), buffer_bytes: 4096, total_buffer_bytes: 8192 };
@@ -309,7 +312,8 @@ mod tests {
         assert_eq!(config.context, Some(Context { metadata_namespaces: vec!["a".into(), "b".into()] }));
         let upstream = config.upstream.expect("given");
         assert_eq!(upstream.clusters, ["c"]);
-        assert_eq!(upstream.hosts, HashMap::from([("c".to_owned(), "c.test:81".to_owned())]));
+        let origin = Origin { scheme: "https".to_owned(), host: "c.test:81".to_owned() };
+        assert_eq!(upstream.origins, HashMap::from([("c".to_owned(), origin)]));
         assert_eq!(upstream.timeout, Duration::from_millis(7));
         assert_eq!((upstream.max_response_bytes, upstream.stream_buffer_bytes), (8, 5000));
         assert_eq!(parse(r#"{"rackup": "/a.ru", "context": {}}"#).expect("valid").context, Some(Context::default()));
@@ -348,6 +352,15 @@ mod tests {
             (r#"{"rackup": "a", "context": {"metadata_namespaces": [1]}}"#, "context.metadata_namespaces[0] must be"),
             (r#"{"rackup": "a", "upstream": {}}"#, "upstream.clusters is missing"),
             (r#"{"rackup": "a", "upstream": {"clusters": []}}"#, "upstream.clusters is missing"),
+            (
+                r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"b": "http://b"}}}"#,
+                "upstream.origins.b is not",
+            ),
+            (
+                r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"a": "a.test"}}}"#,
+                "upstream.origins.a must be",
+            ),
+            (r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"a": 1}}}"#, "upstream.origins.a must be"),
             (r#"{"rackup": "a", "upstream": {"clusters": ["c"], "timeout_ms": 0}}"#, "upstream.timeout_ms must be"),
         ] {
             let message = message(text);

@@ -13,7 +13,7 @@ module Ruvoy
       include Parking
 
       # The most bytes taken from Rust at once.
-      READ_BYTES = 262_144
+      READ_BYTES = 65_536
       # What Envoy answers when it gives up by itself.
       TIMEOUT_BODY = "upstream request timeout"
       TIMEOUT_HEADERS = { "content-length" => TIMEOUT_BODY.bytesize.to_s, "content-type" => "text/plain" }.freeze

@@ -50,13 +50,13 @@ module Ruvoy
       attr_reader :enumerable
 
       # @param request [Request] which the application serves
-      # @param settings [Array] the clusters, their hosts, the timeout in seconds
+      # @param settings [Array] the clusters, scheme and host of each origin, the timeout in seconds
       # @param arguments [Hash] those of {Upstream#stream}
       # @raise [ArgumentError]
       def initialize(request, settings, arguments)
         @request = request
         @env = request.env
-        @clusters, @hosts, @timeout = settings
+        @clusters, @origins, @timeout = settings
         @cluster = check_cluster(arguments[:cluster])
         @method = check_method(arguments[:method])
         path = check_path(arguments[:path])
@@ -179,12 +179,14 @@ module Ruvoy
       end
 
       def build_fields(path, headers)
-        host = headers.delete("host")&.first || @hosts.fetch(@cluster, @cluster)
+        scheme, default_host = @origins[@cluster]
+        host = headers.delete("host")&.first || default_host || @cluster
         trace(headers)
         handshake(headers) if @protocol
         measure(headers)
         drop_hop_by_hop(headers)
         fields = [":method", @method, ":path", path, "host", host]
+        fields << ":scheme" << scheme if scheme
         headers.each { |name, values| values.each { |value| fields << name << value } }
         fields << "connection" << "upgrade" << "upgrade" << @protocol if @protocol
         fields

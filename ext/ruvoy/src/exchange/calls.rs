@@ -14,14 +14,32 @@ use super::{fields::Fields, mailbox::Head};
 pub struct Upstream {
     /// The clusters that may be called.
     pub clusters: Vec<String>,
-    /// The `host` of calls that name none, by cluster; a cluster's name where it is not listed.
-    pub hosts: HashMap<String, String>,
+    /// What clusters stand for, by name.
+    pub origins: HashMap<String, Origin>,
     /// The timeout of a call that names none.
     pub timeout: Duration,
     /// The most bytes that one `call` buffers.
     pub max_response_bytes: usize,
     /// How far the reader of a `stream` may lag.
     pub stream_buffer_bytes: usize,
+}
+
+/// The scheme of a cluster's calls, and their `host` unless they name another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// `http` or `https`.
+    pub scheme: String,
+    /// A host, with a port if that is not the scheme's own.
+    pub host: String,
+}
+
+impl Origin {
+    /// Takes an origin apart, such as `https://name.test:81`; none if it is none.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (scheme, host) = text.split_once("://")?;
+        let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"/?#@".contains(&byte));
+        (matches!(scheme, "http" | "https") && is_host).then(|| Self { scheme: scheme.into(), host: host.into() })
+    }
 }
 
 /// The most calls that one request may have at once.
@@ -408,6 +426,16 @@ mod tests {
 
     fn target(whole: bool) -> Target {
         Target { limit: 100, whole, ..Target::default() }
+    }
+
+    #[test]
+    fn origins_have_a_scheme_and_a_host() {
+        let origin = |text| Origin::parse(text).map(|origin| (origin.scheme, origin.host));
+        assert_eq!(origin("https://a.test"), Some(("https".into(), "a.test".into())));
+        assert_eq!(origin("http://[::1]:81"), Some(("http".into(), "[::1]:81".into())));
+        for text in ["a.test", "ftp://a.test", "http://", "http://a.test/", "http://u@a.test", "http://a b"] {
+            assert_eq!(origin(text), None, "{text}");
+        }
     }
 
     #[test]

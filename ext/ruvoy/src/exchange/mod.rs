@@ -22,7 +22,7 @@ use std::time::Instant;
 use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 pub use self::{
     budget::Budget,
-    calls::{Answer, CallCommand, CallId, Failure, Outgoing, Target, Upstream},
+    calls::{Answer, CallCommand, CallId, Failure, Origin, Outgoing, Target, Upstream},
     context::{Certificate, Connection, Context, Item, Metadata, Tls, without_port},
     fields::Fields,
     input::Read,

@@ -65,14 +65,14 @@ fn offer(ruby: &Ruby, id: u64) -> Result<Option<Offer>, Error> {
     Ok(upstream.map(|upstream| Offer { stream, upstream }))
 }
 
-/// The clusters, their hosts and the timeout in seconds.
+/// The clusters, the schemes and hosts of those that have an origin, and the timeout in seconds.
 fn settings(ruby: &Ruby, id: u64) -> Result<Option<(Vec<String>, RHash, f64)>, Error> {
     let Some(Offer { upstream, .. }) = offer(ruby, id)? else { return Ok(None) };
-    let hosts = ruby.hash_new();
-    for (cluster, host) in &upstream.hosts {
-        hosts.aset(cluster.as_str(), host.as_str())?;
+    let origins = ruby.hash_new();
+    for (cluster, origin) in &upstream.origins {
+        origins.aset(cluster.as_str(), (origin.scheme.as_str(), origin.host.as_str()))?;
     }
-    Ok(Some((upstream.clusters.clone(), hosts, upstream.timeout.as_secs_f64())))
+    Ok(Some((upstream.clusters.clone(), origins, upstream.timeout.as_secs_f64())))
 }
 
 /// A call whose answer is wanted whole, or a Symbol: why there can be none.
