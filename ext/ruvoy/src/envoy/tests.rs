@@ -1,5 +1,7 @@
 //! Tests of the filter against a mock of Envoy's side, with the test in the owner thread's place.
 
+mod upstream;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use envoy_proxy_dynamic_modules_rust_sdk::{

@@ -393,4 +393,61 @@ mod under_loom {
             assert_eq!(told, read == Read::Pending);
         });
     }
+
+    #[test]
+    fn a_caller_that_waits_is_told() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            owner.take();
+            assert!(owner.next_event().is_some());
+            let target = Target { limit: 10, whole: true, ..Target::default() };
+            let call = stream.open_call(target).expect("room");
+            stream.start_call(call, Fields::default(), Some(Vec::new()));
+            let worker = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || {
+                    let _ = stream.land_call_head(call, head());
+                    let _ = stream.end_call(call, Ok(()));
+                })
+            };
+            let found = stream.call_head(call);
+            worker.join().expect("no panic");
+            owner.take();
+            let told = owner.next_event().is_some() && stream.take_ready_calls() == [call];
+            assert_eq!(told, found == Answer::Pending);
+        });
+    }
+
+    #[test]
+    fn a_call_is_either_answered_or_abandoned_when_its_request_ends() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            owner.take();
+            assert!(owner.next_event().is_some());
+            let worker = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || {
+                    while stream.next_call_command().is_some() {}
+                    let _ = stream.close();
+                })
+            };
+            let opened = stream.open_call(Target { limit: 10, ..Target::default() });
+            if let Ok(call) = opened {
+                stream.start_call(call, Fields::default(), Some(vec![0; 5]));
+                let found = stream.call_head(call);
+                worker.join().expect("no panic");
+                assert!(matches!(found, Answer::Pending | Answer::Failed(Failure::Abandoned)));
+                assert_eq!(stream.call_head(call), Answer::Failed(Failure::Abandoned));
+            } else {
+                worker.join().expect("no panic");
+            }
+            assert_eq!(exchange.budget.held(), 0);
+        });
+    }
 }
