@@ -167,7 +167,7 @@ module Ruvoy
       while offset < string.bytesize
         check_alive
         taken = @native.write(@id, string, offset)
-        taken.zero? ? park(@writers ||= []) : offset += taken
+        taken.zero? ? wait_for_room : offset += taken
       end
     end
 
@@ -183,9 +183,13 @@ module Ruvoy
         taken = @native.write_file(@id, file.fileno, offset, length - offset)
         raise ContractError, "the file ended after #{offset} of #{length} bytes" if taken.negative?
 
-        taken.zero? ? park(@writers ||= []) : offset += taken
+        taken.zero? ? wait_for_room : offset += taken
       end
     end
+
+    # Parks the calling fiber until there may be room for the response.
+    # @return [void]
+    def wait_for_room = park(@writers ||= [])
 
     # Ends the response, with the application's trailers if it set any.
     # @return [void]

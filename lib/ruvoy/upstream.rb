@@ -4,6 +4,7 @@
 
 require_relative "errors"
 require_relative "input"
+require_relative "parking"
 require_relative "upstream/answer"
 require_relative "upstream/body"
 require_relative "upstream/call"
@@ -26,6 +27,8 @@ module Ruvoy
   # @example A proxy
   #   run ->(env) { env["ruvoy.upstream"].stream("backend", env["REQUEST_METHOD"], env["REQUEST_URI"]) }
   class Upstream
+    include Parking
+
     # Where code that does not get the env finds the request's own in the fiber's storage, see {.current}.
     STORAGE_KEY = :ruvoy_upstream
     private_constant :STORAGE_KEY
@@ -47,6 +50,7 @@ module Ruvoy
       @request = request
       @thread = Thread.current
       @calls = {}
+      @ending = []
       @closed = false
     end
 
@@ -124,7 +128,19 @@ module Ruvoy
       @closed = true
       calls = @calls.values
       calls.each(&:cancel)
+      resume(@ending)
     end
+
+    # Rust says that the client has left, and the interruption is on its way: waits for that, so that it is not taken for
+    # a failure of the application.
+    # @return [void]
+    def await_end
+      park(@ending) unless @closed || @request.finished?
+    end
+
+    # @param request [Request]
+    # @return [Boolean] whether it is this request's
+    def of?(request) = request.equal?(@request)
 
     # @param call [Call] which is over
     # @return [void]
@@ -136,11 +152,16 @@ module Ruvoy
       check_usable
       outgoing = Outgoing.new(@request, settings, arguments)
       native = open_call(whole, outgoing)
-      raise Call.error(native, outgoing.cluster) if native.is_a?(Symbol)
+      refuse(native, outgoing.cluster) if native.is_a?(Symbol)
 
       call = Call.new(self, native, outgoing, timeout: outgoing.own_timeout(whole:))
       @calls[call.id] = call
       call.start(@request.task)
+    end
+
+    def refuse(reason, cluster)
+      await_end if reason == :abandoned
+      raise Call.error(reason, cluster)
     end
 
     def check_usable

@@ -25,6 +25,24 @@ module Ruvoy
         self
       end
 
+      # @!visibility private
+
+      # @param request [Request]
+      # @return [Boolean] whether {#pass} works
+      def passable?(request) = @call.passable?(request)
+
+      # Moves what is left of the body into the response to `request`, and yields after each piece.
+      # @param request [Request]
+      # @yieldparam size [Integer] the piece's bytes
+      # @return [void]
+      def pass(request)
+        while (size = @call.pass(request))
+          yield size
+        end
+      end
+
+      # @!visibility public
+
       # Waits for all of the body that was not read yet, however large it is.
       # @return [String] binary
       # @raise [UpstreamError] as {#each}

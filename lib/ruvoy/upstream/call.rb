@@ -92,6 +92,24 @@ module Ruvoy
         chunk
       end
 
+      # @param request [Request]
+      # @return [Boolean] whether {#pass} can move the answer into its response
+      def passable?(request) = @upstream.of?(request) && @local_body.nil?
+
+      # Moves a piece of the answer's body into the response without making a String of it; parks the calling fiber
+      # until one has come and the client is not too slow for it.
+      # @param request [Request] to which the call belongs and whose response has begun
+      # @return [Integer, nil] its bytes; nil at the end of the body
+      # @raise [UpstreamError]
+      # @raise [ClientDisconnected] if the client left
+      def pass(request)
+        return if @complete
+
+        request.wait_for_room while (size = wait_for { @native.pass })&.zero?
+        complete if size.nil?
+        size
+      end
+
       # @return [String] what is left of the body
       # @raise [UpstreamError]
       def rest
@@ -158,6 +176,7 @@ module Ruvoy
         end
         return found unless found.is_a?(Symbol)
 
+        @upstream.await_end if found == :abandoned
         close
         raise @error || self.class.error(found, @outgoing.cluster)
       end

@@ -282,6 +282,19 @@ impl Calls {
         }
     }
 
+    /// The same, but `max` bytes at most.
+    pub fn take(&mut self, id: CallId, max: usize) -> Answer<Vec<u8>> {
+        let mut answer = self.read(id, max);
+        if let (Answer::Ready(bytes), Some(call)) = (&mut answer, self.calls.get_mut(&id))
+            && bytes.len() > max
+        {
+            let rest = bytes.split_off(max);
+            call.held += rest.len();
+            call.chunks.push_front(rest);
+        }
+        answer
+    }
+
     /// The calls for which something has happened since the last time.
     pub fn take_ready(&mut self) -> Vec<CallId> {
         std::mem::take(&mut self.ready)
@@ -470,6 +483,16 @@ mod tests {
         assert_eq!(calls.end(id, Err(Failure::Reset)), (0, false));
         assert_eq!(calls.read(id, 1), Answer::Ready(vec![4; 10]), "what landed is still there");
         assert_eq!(calls.read(id, 1), Answer::Failed(Failure::Reset));
+    }
+
+    #[test]
+    fn a_piece_is_cut_where_it_must_be() {
+        let (mut calls, id) = opened(false);
+        calls.land(id, vec![1, 2, 3]);
+        assert_eq!(calls.take(id, 2), Answer::Ready(vec![1, 2]));
+        assert_eq!(calls.room(id), Some((100, 1)));
+        assert_eq!(calls.take(id, 2), Answer::Ready(vec![3]));
+        assert_eq!(calls.take(id, 2), Answer::Pending);
     }
 
     #[test]

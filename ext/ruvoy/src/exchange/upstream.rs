@@ -6,7 +6,7 @@ use super::{
     Gone,
     calls::{Answer, CallCommand, CallId, Failure, Target},
     fields::Fields,
-    mailbox::Head,
+    mailbox::{Command, Head},
     stream::{Notice, Stream, event},
     sync::{Arc, lock},
 };
@@ -81,6 +81,37 @@ impl Stream {
             self.exchange.budget.subtract(bytes.len());
         }
         answer
+    }
+
+    /// Moves what has landed of the body of a call's answer into the response, as far as there is room, and tells how much
+    /// that was. An event follows after 0 (no room there) and [`Answer::Pending`].
+    ///
+    /// # Errors
+    ///
+    /// [`Gone`] where nobody would receive it.
+    pub fn pass_call(&self, id: CallId) -> Result<Answer<usize>, Gone> {
+        let mut state = lock(&self.state);
+        if state.gone {
+            return Err(Gone);
+        }
+        let room = self.room(state.mailbox.held());
+        if room == 0 {
+            state.mailbox.waiting = true;
+            return Ok(Answer::Ready(0));
+        }
+        let bytes = match state.calls.take(id, room) {
+            Answer::Ready(bytes) => bytes,
+            Answer::Pending => return Ok(Answer::Pending),
+            Answer::End => return Ok(Answer::End),
+            Answer::Failed(failure) => return Ok(Answer::Failed(failure)),
+        };
+        let count = bytes.len();
+        if state.mailbox.push(Command::Data(bytes)) {
+            self.commit(state);
+        } else {
+            self.exchange.budget.subtract(count);
+        }
+        Ok(Answer::Ready(count))
     }
 
     /// The calls for which something has happened.

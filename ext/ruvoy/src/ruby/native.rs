@@ -93,7 +93,7 @@ pub(super) fn stream(ruby: &Ruby, id: u64) -> Result<Option<Arc<Stream>>, Error>
     with(ruby, |native| native.owner.stream(id).map(Arc::clone))
 }
 
-fn disconnected(ruby: &Ruby) -> Error {
+pub(super) fn disconnected(ruby: &Ruby) -> Error {
     Error::new(ruby.get_inner(&CLIENT_DISCONNECTED), "the client has left")
 }
 

@@ -5,7 +5,7 @@ use magnus::{
     value::{Qtrue, ReprValue},
 };
 
-use super::native::{pack, stream};
+use super::native::{disconnected, pack, stream};
 use crate::{
     exchange::{Answer, Arc, CallId, Failure, Stream, Target, Upstream},
     ffi,
@@ -42,6 +42,7 @@ pub fn define(native: RModule) -> Result<(), Error> {
     class.define_method("finish", method!(NativeCall::finish, 0))?;
     class.define_method("head", method!(NativeCall::head, 0))?;
     class.define_method("read", method!(NativeCall::read, 1))?;
+    class.define_method("pass", method!(NativeCall::pass, 0))?;
     class.define_method("forget", method!(NativeCall::forget, 1))
 }
 
@@ -161,6 +162,17 @@ impl NativeCall {
         let Some(stream) = this.stream(ruby)? else { return Ok(failed(ruby, Failure::Abandoned)) };
         Ok(match stream.read_call(this.call, max) {
             Answer::Ready(bytes) => ruby.str_from_slice(&bytes).as_value(),
+            Answer::Pending => false.into_value_with(ruby),
+            Answer::End => ().into_value_with(ruby),
+            Answer::Failed(failure) => failed(ruby, failure),
+        })
+    }
+
+    /// Moves bytes into the response; how many, or 0: no room there yet; false, nil and a Symbol as for `read`.
+    fn pass(ruby: &Ruby, this: &Self) -> Result<Value, Error> {
+        let Some(stream) = this.stream(ruby)? else { return Err(disconnected(ruby)) };
+        Ok(match stream.pass_call(this.call).map_err(|_| disconnected(ruby))? {
+            Answer::Ready(count) => count.into_value_with(ruby),
             Answer::Pending => false.into_value_with(ruby),
             Answer::End => ().into_value_with(ruby),
             Answer::Failed(failure) => failed(ruby, failure),
