@@ -151,8 +151,10 @@ impl RackFilter {
         if stream.open_mailbox() {
             self.pull(envoy, stream);
         }
-        let notice = self.calls.carry_out(envoy, stream);
-        self.bell.ring_soon(notice, stream);
+        if stream.extensions().upstream.is_some() {
+            let notice = self.calls.carry_out(envoy, stream);
+            self.bell.ring_soon(notice, stream);
+        }
         while let Some(command) = stream.next_command(self.above_watermark > 0) {
             // Before the command is carried out: the stream may be gone when that returns.
             let outcome = egress::outcome(&command);
