@@ -189,7 +189,10 @@ module Ruvoy
 
     # Parks the calling fiber until there may be room for the response.
     # @return [void]
-    def wait_for_room = park(@writers ||= [])
+    def wait_for_room
+      @writers ||= []
+      park(@writers)
+    end
 
     # Ends the response, with the application's trailers if it set any.
     # @return [void]

@@ -131,8 +131,8 @@ module Ruvoy
       resume(@ending)
     end
 
-    # Rust says that the client has left, and the interruption is on its way: waits for that, so that it is not taken for
-    # a failure of the application.
+    # Rust says that the client has left, and the interruption is on its way: waits for that, so that it is not taken
+    # for a failure of the application.
     # @return [void]
     def await_end
       park(@ending) unless @closed || @request.finished?

@@ -4,8 +4,8 @@
 
 require "support/upstreams"
 
-RSpec.describe "the memory of upstream calls" do
-  serve_upstreams
+RSpec.shared_examples "flat memory" do |environment|
+  serve_upstreams(environment: environment)
 
   def rest_kib = wait_until_steady("resident memory") { server.rss_kib }
 
@@ -47,4 +47,9 @@ RSpec.describe "the memory of upstream calls" do
     end
     [total, most]
   end
+end
+
+RSpec.describe "the memory of upstream calls" do
+  describe("with bodies as they are") { it_behaves_like "flat memory", "RUVOY_SPEC_BARE" => "1" }
+  describe("with bodies that a middleware has wrapped") { it_behaves_like "flat memory", {} }
 end

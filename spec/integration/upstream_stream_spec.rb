@@ -4,8 +4,8 @@
 
 require "support/upstreams"
 
-RSpec.describe "an upstream stream" do
-  serve_upstreams(filter: { "timeout_ms" => 20_000, "stream_buffer_bytes" => 262_144 })
+RSpec.shared_examples "an upstream stream" do |environment|
+  serve_upstreams(filter: { "timeout_ms" => 20_000, "stream_buffer_bytes" => 262_144 }, environment: environment)
 
   it "can be returned as it is" do
     answer = get(plan("/stream", path: "/cookies"))
@@ -94,4 +94,9 @@ RSpec.describe "an upstream stream" do
     expect { request.body }.to raise_error(HTTP1::Broken)
     expect(server.rss_kib).to be < 300_000
   end
+end
+
+RSpec.describe "an upstream stream" do
+  describe("as it is") { it_behaves_like "an upstream stream", "RUVOY_SPEC_BARE" => "1" }
+  describe("wrapped by a middleware") { it_behaves_like "an upstream stream", {} }
 end

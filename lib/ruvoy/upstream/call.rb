@@ -169,16 +169,21 @@ module Ruvoy
         end
       end
 
-      # @return [Object, nil] what the block returns once that is not false
+      # @return [Object, nil] what the block returns once that is not false; a Symbol is a reason to raise
       def wait_for
-        while (found = @over ? :abandoned : yield) == false
-          park(@waiting)
-        end
-        return found unless found.is_a?(Symbol)
+        until @over
+          found = yield
+          return found unless found == false || found.is_a?(Symbol)
 
-        @upstream.await_end if found == :abandoned
+          found ? give_up(found) : park(@waiting)
+        end
+        raise @error || self.class.error(:abandoned, @outgoing.cluster)
+      end
+
+      def give_up(reason)
+        @upstream.await_end if reason == :abandoned
         close
-        raise @error || self.class.error(found, @outgoing.cluster)
+        raise self.class.error(reason, @outgoing.cluster)
       end
 
       def complete

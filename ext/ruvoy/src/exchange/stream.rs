@@ -63,7 +63,7 @@ impl Notice {
 pub(super) struct State {
     request: Option<Request>,
     input: Input,
-    mailbox: Mailbox,
+    pub(super) mailbox: Mailbox,
     pub(super) calls: Calls,
     admission: Option<Admission>,
     pub(super) gone: bool,
