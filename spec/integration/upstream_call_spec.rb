@@ -150,6 +150,7 @@ RSpec.describe "an upstream call" do
         request.cancel
         wait_until("the upstream noticed") { service.closed == 1 }
         wait_until("the application noticed") { server.probe.values_at("started", "ensured").uniq.one? }
+        expect(server.log).not_to match(%r{/waiting: the application failed})
       end
     end
 

@@ -9,8 +9,12 @@ RSpec.describe "an upstream that switches to WebSocket" do
 
   let(:key) { "dGhlIHNhbXBsZSBub25jZQ==" }
 
+  # Whatever is open at the end holds the server up.
+  after { @connections&.each(&:close) }
+
   def websocket(more = {}, **)
     HTTP1::Connection.new(server).tap do |connection|
+      (@connections ||= []) << connection
       fields = { "host" => "example.test", "connection" => "Upgrade", "upgrade" => "websocket",
                  "sec-websocket-version" => "13", "sec-websocket-key" => key, **more }
       connection.write("GET #{plan("/stream", path: "/websocket", protocol: "websocket", **)} HTTP/1.1\r\n" \
@@ -54,7 +58,7 @@ RSpec.describe "an upstream that switches to WebSocket" do
   end
 
   it "works for HTTP/2's extended CONNECT, which has no key" do
-    connection = HTTP2::Connection.new(server)
+    @connections = [connection = HTTP2::Connection.new(server)]
     fields = [[":method", "CONNECT"], [":protocol", "websocket"], [":scheme", "http"], [":authority", "example.test"],
               [":path", plan("/stream", path: "/websocket", protocol: "websocket")], %w[sec-websocket-version 13]]
     id = connection.headers(fields, end_stream: false)

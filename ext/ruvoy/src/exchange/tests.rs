@@ -276,6 +276,35 @@ mod by_hand {
     }
 
     #[test]
+    fn an_upstream_s_answer_is_moved_into_the_response_as_far_as_there_is_room() {
+        let mut world = world();
+        let (stream, id, commits) = world.served();
+        let target = Target { limit: 100_000, ..Target::default() };
+        let call = stream.open_call(target).expect("room");
+        stream.start_call(call, Fields::default(), Some(Vec::new()));
+        assert!(stream.next_call_command().is_some());
+        stream.head(head());
+        assert_eq!(stream.pass_call(call), Ok(Answer::Pending));
+        assert_eq!(stream.land_call(call, vec![7; LIMITS.buffer_bytes + 10]), Ok(Notice::None));
+        assert_eq!(world.events(), [(id, event::UPSTREAM)]);
+        stream.open_mailbox();
+        let commits_before = commits.count();
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(LIMITS.buffer_bytes)));
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(0)), "no room there");
+        assert_eq!(commits.count(), commits_before + 1);
+        assert_eq!(world.exchange.budget.held(), LIMITS.buffer_bytes + 10);
+        while stream.next_command(false).is_some() {}
+        let _ = stream.close_mailbox();
+        assert_eq!(world.events(), [(id, event::WRITABLE)]);
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(10)));
+        let _ = stream.end_call(call, Ok(()));
+        assert_eq!(stream.pass_call(call), Ok(Answer::End));
+        let _ = stream.close();
+        assert_eq!(stream.pass_call(call), Err(Gone));
+        assert_eq!(world.exchange.budget.held(), 0);
+    }
+
+    #[test]
     fn the_stop_event_comes_once_and_last() {
         let mut world = world();
         let (stream, _) = stream(&world.exchange);
