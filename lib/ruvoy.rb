@@ -11,10 +11,13 @@ module Ruvoy
   autoload :Body, "#{__dir__}/ruvoy/body"
   autoload :Bootstrap, "#{__dir__}/ruvoy/bootstrap"
   autoload :CLI, "#{__dir__}/ruvoy/cli"
+  autoload :Cluster, "#{__dir__}/ruvoy/cluster"
+  autoload :Context, "#{__dir__}/ruvoy/context"
   autoload :Input, "#{__dir__}/ruvoy/input"
   autoload :Launcher, "#{__dir__}/ruvoy/launcher"
   autoload :Offload, "#{__dir__}/ruvoy/offload"
   autoload :Server, "#{__dir__}/ruvoy/server"
+  autoload :Upstream, "#{__dir__}/ruvoy/upstream"
 
   # Runs the block on a thread of its own and waits for it; parks the calling fiber. Any number may run at once: for a
   # limit, and for what a block can count on, see {Offload}.

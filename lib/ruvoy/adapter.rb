@@ -4,12 +4,14 @@
 
 require "async"
 require_relative "body"
+require_relative "context"
 require_relative "error_stream"
 require_relative "errors"
 require_relative "failure"
 require_relative "headers"
 require_relative "input"
 require_relative "request"
+require_relative "upstream"
 require_relative "version"
 
 module Ruvoy
@@ -25,7 +27,11 @@ module Ruvoy
       contract: ["content-type", "text/plain", "content-length", FAILURE_BODY.bytesize.to_s,
                  "x-ruvoy-error", "contract"].freeze
     }.freeze
-    private_constant :FAILURE_BODY, :FAILURE_FIELDS
+
+    # Bits of what the filter's configuration offers beyond Rack.
+    CONTEXT = 1
+    UPSTREAM = 2
+    private_constant :FAILURE_BODY, :FAILURE_FIELDS, :CONTEXT, :UPSTREAM
 
     # @return [Hash] the part of the environment that is the same for all requests
     TEMPLATE = {
@@ -85,10 +91,19 @@ module Ruvoy
       env["rack.input"] = request.input = Input.new(request) if request.body? && !env.key?("rack.protocol")
       env["rack.early_hints"] = request
       env["rack.response_finished"] = []
+      extensions = @native.extensions(request.id)
+      extend_env(request, env, extensions) unless extensions.zero?
       response = triplet(@app.call(env))
       request.response = response
       request.unclosed = response[2]
       @body.deliver(request, status_of(response[0]), @headers.flatten(response[1], request), response[2])
+    end
+
+    def extend_env(request, env, extensions)
+      env["ruvoy.context"] = Context.new(@native.context(request.id)) if extensions.anybits?(CONTEXT)
+      return unless extensions.anybits?(UPSTREAM)
+
+      env["ruvoy.upstream"] = request.upstream = Upstream.current = Upstream.new(@native, request)
     end
 
     def triplet(response)
@@ -137,6 +152,7 @@ module Ruvoy
       apologise(request, error) unless request.finished?
       request.conclude
       close(request) if request.unclosed
+      request.upstream&.close
       callbacks = request.env&.[]("rack.response_finished")
       run_callbacks(request, callbacks, error) if callbacks.is_a?(Array) && !callbacks.empty?
       request.input&.close

@@ -6,6 +6,7 @@ require_relative "errors"
 require_relative "headers"
 require_relative "input"
 require_relative "stream"
+require_relative "upstream"
 
 module Ruvoy
   # Decides by status, method and kind of body how a response crosses to Rust. The {Adapter} closes the body.
@@ -156,7 +157,11 @@ module Ruvoy
 
     def deliver_each(request, status, fields, body)
       output = start(request, status, fields)
-      body.each { |chunk| output.write(chunk) }
+      if body.is_a?(Upstream::Body) && body.passable?(request)
+        output.pass(body)
+      else
+        body.each { |chunk| output.write(chunk) }
+      end
       output.finish
     end
 
@@ -236,6 +241,19 @@ module Ruvoy
         @request.write(chunk)
         @written += size
         size
+      end
+
+      # Moves the body of an upstream's answer, which makes no Strings of it.
+      # @param body [Upstream::Body] of a call of this request
+      # @return [void]
+      # @raise [ContractError] if it goes beyond the content-length
+      # @raise [UpstreamError] if it broke off, or could not be moved in time
+      # @raise [ClientDisconnected] if the client left
+      def pass(body)
+        body.pass(@request) do |size|
+          check_room(size) if @length
+          @written += size
+        end
       end
 
       # Ends the response, once.

@@ -60,7 +60,7 @@ module Ruvoy
         "bootstrap_extensions" => bootstrap_extensions,
         "layered_runtime" => { "layers" => [{ "name" => "ruvoy", "static_layer" => RUNTIME }] },
         "overload_manager" => { "resource_monitors" => [connection_limit] },
-        "static_resources" => { "listeners" => [listener] }
+        "static_resources" => { "listeners" => [listener], **clusters }
       }.compact
     end
 
@@ -90,6 +90,12 @@ module Ruvoy
       [extension("envoy.bootstrap.dynamic_modules", :bootstrap_extension,
                  "dynamic_module_config" => dynamic_module, "extension_name" => "ruvoy")]
     end
+
+    def clusters
+      upstreams.empty? ? {} : { "clusters" => upstreams.each_value.map(&:to_h) }
+    end
+
+    def upstreams = @options.upstreams || {}
 
     def connection_limit
       extension("envoy.resource_monitors.global_downstream_max_connections", :connection_limit,
@@ -181,7 +187,15 @@ module Ruvoy
 
     # A file name has whatever encoding the locale claims; its bytes are what counts.
     def filter_config
-      JSON.generate("rackup" => @options.rackup.dup.force_encoding(Encoding::UTF_8))
+      JSON.generate("rackup" => @options.rackup.dup.force_encoding(Encoding::UTF_8), **extensions)
+    end
+
+    def extensions
+      {
+        "context" => @options.context && { "metadata_namespaces" => @options.context },
+        "upstream" => upstreams.any? && { "clusters" => upstreams.keys,
+                                          "origins" => upstreams.transform_values(&:origin) }
+      }.select { |_, settings| settings }
     end
 
     def dynamic_module

@@ -9,8 +9,9 @@ module Ruvoy
   # `ruvoy [options] [config.ru]`
   class CLI
     # What the arguments asked for; see {CLI#parser} for what each means.
-    Options = Struct.new(:rackup, :address, :port, :admin_port, :concurrency, :trusted_hops, :log_level,
-                         keyword_init: true)
+    # `upstreams` has {Cluster}s by name; `context` the namespaces of metadata, or nil.
+    Options = Struct.new(:rackup, :address, :port, :admin_port, :concurrency, :trusted_hops, :log_level, :upstreams,
+                         :context, keyword_init: true)
 
     # Envoy's log levels.
     LOG_LEVELS = %w[trace debug info warning error critical off].freeze
@@ -23,7 +24,8 @@ module Ruvoy
       @out = out
       @err = err
       @action = :launch
-      @options = Options.new(rackup: "config.ru", address: "127.0.0.1", port: 8080, concurrency: 1, trusted_hops: 0)
+      @options = Options.new(rackup: "config.ru", address: "127.0.0.1", port: 8080, concurrency: 1, trusted_hops: 0,
+                             upstreams: {})
     end
 
     # Does what the arguments say; does not return if that is to serve, because Envoy then takes the process over.
@@ -74,6 +76,7 @@ module Ruvoy
         parser.summary_width = 26
         parser.separator "\nServes a Rack application from inside Envoy.\n\n"
         listening(parser)
+        extending(parser)
         running(parser)
         answering(parser)
       end
@@ -86,6 +89,18 @@ module Ruvoy
       parser.on("-a", "--address ADDRESS", "address to listen on (127.0.0.1)") { |value| @options.address = value }
       parser.on("--admin-port PORT", "port of Envoy's admin interface, on loopback (off)") do |value|
         @options.admin_port = integer(value, 0..65_535)
+      end
+    end
+
+    def extending(parser)
+      parser.on("--upstream NAME=URL", "service that env[\"ruvoy.upstream\"] may call; may be given again") do |value|
+        cluster = Cluster.parse(value)
+        raise UsageError, "--upstream #{cluster.name} is there twice" if @options.upstreams.key?(cluster.name)
+
+        @options.upstreams[cluster.name] = cluster
+      end
+      parser.on("--context[=NAMESPACES]", Array, "env[\"ruvoy.context\"], with these namespaces of metadata") do |value|
+        @options.context = value || []
       end
     end
 

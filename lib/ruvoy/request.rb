@@ -3,6 +3,7 @@
 # One request in flight as the Ruby half sees it: its calls to Rust, its parked fibers, its state; owner thread only.
 
 require_relative "errors"
+require_relative "parking"
 
 module Ruvoy
   # The state of one request, and the only object that makes calls for its id.
@@ -10,11 +11,14 @@ module Ruvoy
   # Reading and writing park the calling fiber while Rust has no bytes or no room, and {#notify} wakes it.
   # Applications meet this object as `env["rack.early_hints"]`.
   class Request
+    include Parking
+
     # The bits of an event, as Rust sends them.
     REQUEST = 1
     INPUT = 2
     WRITABLE = 4
     CANCEL = 8
+    UPSTREAM = 16
 
     # Where the request's trailers appear once its body has ended, and where the application puts those of the response.
     TRAILERS = "ruvoy.trailers"
@@ -30,6 +34,8 @@ module Ruvoy
     attr_accessor :task
     # @return [Input, nil] the request's body, if it has one
     attr_accessor :input
+    # @return [Upstream, nil] what makes its upstream calls, if they are configured
+    attr_accessor :upstream
     # @return [Array, nil] status, headers and body of the application's response
     attr_accessor :response
     # @return [Object, nil] the response's body, while it is not closed
@@ -50,7 +56,7 @@ module Ruvoy
       @native = native
       @headers = headers
       @id = id
-      @env = @task = @input = nil
+      @env = @task = @input = @upstream = nil
       @response = @unclosed = nil
       @head = false
       @content_length = @protocol = @upgrade = nil
@@ -86,13 +92,14 @@ module Ruvoy
     def finished? = @state == :finished || @state == :concluded
 
     # Wakes the fibers that wait for what has happened, or interrupts the request's own.
-    # @param bits [Integer] INPUT, WRITABLE and CANCEL combined
+    # @param bits [Integer] INPUT, WRITABLE, UPSTREAM and CANCEL combined
     # @return [void]
     def notify(bits)
       return cancel if bits.anybits?(CANCEL)
 
       wake_readers if bits.anybits?(INPUT)
       wake_writers if bits.anybits?(WRITABLE)
+      @upstream&.notify if bits.anybits?(UPSTREAM)
     end
 
     # @!group The request's body
@@ -160,7 +167,7 @@ module Ruvoy
       while offset < string.bytesize
         check_alive
         taken = @native.write(@id, string, offset)
-        taken.zero? ? park(@writers ||= []) : offset += taken
+        taken.zero? ? wait_for_room : offset += taken
       end
     end
 
@@ -176,8 +183,15 @@ module Ruvoy
         taken = @native.write_file(@id, file.fileno, offset, length - offset)
         raise ContractError, "the file ended after #{offset} of #{length} bytes" if taken.negative?
 
-        taken.zero? ? park(@writers ||= []) : offset += taken
+        taken.zero? ? wait_for_room : offset += taken
       end
+    end
+
+    # Parks the calling fiber until there may be room for the response.
+    # @return [void]
+    def wait_for_room
+      @writers ||= []
+      park(@writers)
     end
 
     # Ends the response, with the application's trailers if it set any.
@@ -246,20 +260,6 @@ module Ruvoy
       waiting = @writers
       @writers = nil
       resume(waiting) if waiting
-    end
-
-    # A woken fiber that must wait again does so in a new list; one that was interrupted meanwhile has left this one.
-    def resume(waiting)
-      while (fiber = waiting.shift)
-        Fiber.scheduler.resume(fiber)
-      end
-    end
-
-    def park(waiting)
-      waiting << Fiber.current
-      Fiber.scheduler.transfer
-    ensure
-      waiting.delete(Fiber.current)
     end
 
     def note_trailers

@@ -197,6 +197,8 @@ class FakeNative
 
   def env(id) = locked { @template.merge(find(id).env.transform_values(&:dup)) }
 
+  def extensions(_id) = 0
+
   def body?(id) = locked { find(id).body? }
 
   def read(id, max)

@@ -33,7 +33,8 @@ RSpec.describe Ruvoy::CLI do
 
   it "has the documented defaults" do
     expect(options_of.to_h).to eq(rackup: File.join(Dir.pwd, "config.ru"), address: "127.0.0.1", port: 8080,
-                                  admin_port: nil, concurrency: 1, trusted_hops: 0, log_level: nil)
+                                  admin_port: nil, concurrency: 1, trusted_hops: 0, log_level: nil,
+                                  upstreams: {}, context: nil)
   end
 
   it "takes every option, in any order, around the rackup" do
@@ -41,8 +42,20 @@ RSpec.describe Ruvoy::CLI do
     options = options_of("-p", "0", "--admin-port", "9901", "other.ru", "-a", "::1", "--trusted-hops", "2",
                          "--concurrency", "4", "--log-level", "debug")
     expect(options.to_h).to eq(rackup: File.join(Dir.pwd, "other.ru"), address: "::1", port: 0, admin_port: 9901,
-                               concurrency: 4, trusted_hops: 2, log_level: "debug")
+                               concurrency: 4, trusted_hops: 2, log_level: "debug", upstreams: {}, context: nil)
     expect(options_of("--port=81", "--address=0.0.0.0").to_a).to include(81, "0.0.0.0")
+  end
+
+  it "takes upstreams by name, and the namespaces of the context" do
+    options = options_of("--upstream", "a=http://127.0.0.1:81", "--upstream=b=https://b.test", "--context=x,y")
+    expect(options.upstreams.transform_values(&:origin)).to eq("a" => "http://127.0.0.1:81", "b" => "https://b.test")
+    expect(options.context).to eq(%w[x y])
+    expect(options_of("--context", "config.ru").context).to eq([])
+  end
+
+  it "refuses an upstream that is there twice" do
+    expect(run("--upstream", "a=http://127.0.0.1:81", "--upstream", "a=http://127.0.0.1:82")).to eq(1)
+    expect(err.string).to eq("ruvoy: --upstream a is there twice\n")
   end
 
   it "takes IPv6 in brackets, and the name of an address" do
@@ -65,7 +78,8 @@ RSpec.describe Ruvoy::CLI do
     it "names every option for #{option}" do
       expect([run(option), err.string]).to eq([0, ""])
       expect(out.string.scan(/--[a-z-]+/).uniq).to eq(
-        %w[--port --address --admin-port --trusted-hops --concurrency --log-level --print-config --version --help]
+        %w[--port --address --admin-port --upstream --context --trusted-hops --concurrency --log-level --print-config
+           --version --help]
       )
     end
   end
@@ -73,7 +87,7 @@ RSpec.describe Ruvoy::CLI do
   it "has the options that the README lists, and no others" do
     run("--help")
     readme = File.read(File.expand_path("../../README.md", __dir__))
-    options = readme[/^## Options$.*?^## /m].lines.grep(/^\|/).join.scan(/--[a-z-]+(?= |`)/).uniq
+    options = readme[/^## Options$.*?^## /m].lines.grep(/^\|/).join.scan(/--[a-z-]+(?= |`|\[)/).uniq
     expect(options).to match_array(out.string.scan(/--[a-z-]+/).uniq)
   end
 

@@ -249,6 +249,7 @@ RSpec.describe Ruvoy::Server do
         def initialize(env) = @env = env
         def buffer_bytes = 1024
         def env(_id) = @env
+        def extensions(_id) = 0
         def body?(_id) = false
         def respond(*) = nil
         def release(_id) = nil

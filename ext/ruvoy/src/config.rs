@@ -1,6 +1,7 @@
 //! The filter configuration: bytes from Envoy become a [`Config`], or a message that names the key at fault.
 
 use std::{
+    collections::HashMap,
     fmt,
     path::{Path, PathBuf},
     time::Duration,
@@ -8,7 +9,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use crate::exchange::Limits;
+use crate::exchange::{Limits, Origin, Upstream};
 
 /// A validated filter configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,19 +33,6 @@ pub struct Config {
 pub struct Context {
     /// Metadata namespaces that are copied.
     pub metadata_namespaces: Vec<String>,
-}
-
-/// The `upstream` part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstream {
-    /// The clusters that may be called.
-    pub clusters: Vec<String>,
-    /// The timeout of a call that names none.
-    pub timeout: Duration,
-    /// The most bytes that one `call` buffers.
-    pub max_response_bytes: usize,
-    /// How far the reader of a `stream` may lag.
-    pub stream_buffer_bytes: usize,
 }
 
 /// Why a configuration is refused: the key's path and what is wrong with it.
@@ -177,11 +165,13 @@ impl Section<'_> {
     }
 
     fn upstream(&self) -> Result<Upstream, ConfigError> {
-        self.known(&["clusters", TIMEOUT_MS.key, MAX_RESPONSE_BYTES.key, STREAM_BUFFER_BYTES.key])?;
+        self.known(&["clusters", "origins", TIMEOUT_MS.key, MAX_RESPONSE_BYTES.key, STREAM_BUFFER_BYTES.key])?;
         let clusters = self.strings("clusters")?.filter(|names| !names.is_empty());
+        let clusters =
+            clusters.ok_or_else(|| self.error("clusters", "is missing: list the clusters that may be called"))?;
         Ok(Upstream {
-            clusters: clusters
-                .ok_or_else(|| self.error("clusters", "is missing: list the clusters that may be called"))?,
+            origins: self.origins("origins", &clusters)?,
+            clusters,
             timeout: self.duration(&TIMEOUT_MS)?,
             max_response_bytes: self.size(&MAX_RESPONSE_BYTES)?,
             stream_buffer_bytes: self.size(&STREAM_BUFFER_BYTES)?,
@@ -220,6 +210,24 @@ impl Section<'_> {
             other => Err(self.mistyped(&format!("{key}[{index}]"), "a string that is not empty", other)),
         });
         strings.collect::<Result<_, _>>().map(Some)
+    }
+
+    /// The origins of clusters, by name.
+    fn origins(&self, key: &'static str, clusters: &[String]) -> Result<HashMap<String, Origin>, ConfigError> {
+        let Some(section) = self.section(key)? else { return Ok(HashMap::new()) };
+        let path = self.name(key);
+        let section = Section { path: &path, ..section };
+        let pairs = section.map.keys().map(|cluster| {
+            if !clusters.contains(cluster) {
+                return Err(section.error(cluster, "is not among upstream.clusters"));
+            }
+            let text = section.string(cluster)?.unwrap_or_default();
+            let origin = Origin::parse(&text);
+            let origin = origin
+                .ok_or_else(|| section.error(cluster, "must be like https://name.test or http://name.test:81"))?;
+            Ok((cluster.clone(), origin))
+        });
+        pairs.collect()
     }
 
     fn number(&self, number: &Number) -> Result<u64, ConfigError> {
@@ -294,7 +302,7 @@ mod tests {
                 "limits": {"requests": 2, "request_body_bytes": 0, "buffer_bytes": 4096, "total_buffer_bytes": 8192,
                            "boot_timeout_ms": 5, "shutdown_timeout_ms": 0},
                 "context": {"metadata_namespaces": ["a", "b"]},
-                "upstream": {"clusters": ["c"], "timeout_ms": 7, "max_response_bytes": 8, "stream_buffer_bytes": 5000}}"#,
+                "upstream": {"clusters": ["c"], "origins": {"c": "https://c.test:81"}, "timeout_ms": 7, "max_response_bytes": 8, "stream_buffer_bytes": 5000}}"#,
         )
         .expect("valid");
         let limits = Limits { requests: 2, request_body_bytes: Some(0), buffer_bytes: 4096, total_buffer_bytes: 8192 };
@@ -304,6 +312,8 @@ mod tests {
         assert_eq!(config.context, Some(Context { metadata_namespaces: vec!["a".into(), "b".into()] }));
         let upstream = config.upstream.expect("given");
         assert_eq!(upstream.clusters, ["c"]);
+        let origin = Origin { scheme: "https".to_owned(), host: "c.test:81".to_owned() };
+        assert_eq!(upstream.origins, HashMap::from([("c".to_owned(), origin)]));
         assert_eq!(upstream.timeout, Duration::from_millis(7));
         assert_eq!((upstream.max_response_bytes, upstream.stream_buffer_bytes), (8, 5000));
         assert_eq!(parse(r#"{"rackup": "/a.ru", "context": {}}"#).expect("valid").context, Some(Context::default()));
@@ -342,6 +352,15 @@ mod tests {
             (r#"{"rackup": "a", "context": {"metadata_namespaces": [1]}}"#, "context.metadata_namespaces[0] must be"),
             (r#"{"rackup": "a", "upstream": {}}"#, "upstream.clusters is missing"),
             (r#"{"rackup": "a", "upstream": {"clusters": []}}"#, "upstream.clusters is missing"),
+            (
+                r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"b": "http://b"}}}"#,
+                "upstream.origins.b is not",
+            ),
+            (
+                r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"a": "a.test"}}}"#,
+                "upstream.origins.a must be",
+            ),
+            (r#"{"rackup": "a", "upstream": {"clusters": ["a"], "origins": {"a": 1}}}"#, "upstream.origins.a must be"),
             (r#"{"rackup": "a", "upstream": {"clusters": ["c"], "timeout_ms": 0}}"#, "upstream.timeout_ms must be"),
         ] {
             let message = message(text);

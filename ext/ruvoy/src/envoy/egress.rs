@@ -45,7 +45,7 @@ fn send_head<EHF: EnvoyHttpFilter>(head: &Head, end_stream: bool, envoy: &mut EH
 }
 
 /// The fields as the SDK takes them. Names were checked to be tokens, which are ASCII.
-fn pairs<'a>(fields: &'a Fields, status: Option<&'a str>) -> Vec<(&'a str, &'a [u8])> {
+pub fn pairs<'a>(fields: &'a Fields, status: Option<&'a str>) -> Vec<(&'a str, &'a [u8])> {
     let mut pairs = Vec::with_capacity(fields.len() + 1);
     pairs.extend(status.map(|status| (":status", status.as_bytes())));
     pairs.extend(fields.iter().filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value))));

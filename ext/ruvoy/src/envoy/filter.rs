@@ -1,9 +1,10 @@
 //! The terminal HTTP filter: one stream's callbacks, on its worker.
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
-    EnvoyHttpFilter, EnvoyHttpFilterScheduler, HttpFilter,
+    EnvoyBuffer, EnvoyHttpFilter, EnvoyHttpFilterScheduler, HttpFilter,
     abi::{
         envoy_dynamic_module_type_http_filter_stream_reset_reason as ResetReason,
+        envoy_dynamic_module_type_http_stream_reset_reason as CallResetReason,
         envoy_dynamic_module_type_on_http_filter_request_body_status as BodyStatus,
         envoy_dynamic_module_type_on_http_filter_request_headers_status as HeadersStatus,
         envoy_dynamic_module_type_on_http_filter_request_trailers_status as TrailersStatus,
@@ -15,6 +16,8 @@ use super::{
     egress, ingress,
     local_reply::{self, LocalReply},
     metrics::{Metrics, Outcome},
+    offers::Offers,
+    upstream::UpstreamCalls,
 };
 use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream};
 
@@ -23,10 +26,12 @@ pub struct RackFilter {
     exchange: Arc<Exchange>,
     limits: Limits,
     metrics: Metrics,
+    offers: Option<Arc<Offers>>,
     /// The shared state, from admission until the stream ends.
     stream: Option<Arc<Stream>>,
     bell: Bell,
     upload: Upload,
+    calls: UpstreamCalls,
     /// How often the client's connection is above its high watermark.
     above_watermark: u32,
 }
@@ -53,14 +58,16 @@ impl<S: EnvoyHttpFilterScheduler> Commit for Scheduler<S> {
 
 impl RackFilter {
     /// A filter whose request is not known yet.
-    pub fn new(exchange: Arc<Exchange>, limits: Limits, metrics: Metrics) -> Self {
+    pub fn new(exchange: Arc<Exchange>, limits: Limits, metrics: Metrics, offers: Option<Arc<Offers>>) -> Self {
         Self {
             exchange,
             limits,
             metrics,
+            offers,
             stream: None,
             bell: Bell::default(),
             upload: Upload::default(),
+            calls: UpstreamCalls::new(metrics),
             above_watermark: 0,
         }
     }
@@ -73,7 +80,10 @@ impl RackFilter {
         {
             return Err(local_reply::BODY_TOO_LARGE);
         }
-        let request = ingress::request(envoy, has_body)?;
+        let mut request = ingress::request(envoy, has_body)?;
+        if let Some(offers) = &self.offers {
+            request.extensions = offers.extensions(envoy);
+        }
         let scheduler = Box::new(Scheduler(envoy.new_scheduler()));
         let stream = Stream::new(admission, self.limits, request, scheduler);
         let notice = stream.submit().map_err(|_| local_reply::GONE)?;
@@ -141,6 +151,10 @@ impl RackFilter {
         if stream.open_mailbox() {
             self.pull(envoy, stream);
         }
+        if stream.extensions().upstream.is_some() {
+            let notice = self.calls.carry_out(envoy, stream);
+            self.bell.ring_soon(notice, stream);
+        }
         while let Some(command) = stream.next_command(self.above_watermark > 0) {
             // Before the command is carried out: the stream may be gone when that returns.
             let outcome = egress::outcome(&command);
@@ -157,7 +171,8 @@ impl RackFilter {
     }
 
     /// Lets go of the shared state and counts the request out.
-    fn end<EHF: EnvoyHttpFilter>(&mut self, envoy: &EHF, outcome: Outcome) {
+    fn end<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, outcome: Outcome) {
+        self.calls.abandon(envoy);
         if let Some(stream) = &self.stream {
             self.metrics.end(envoy, stream, outcome);
         }
@@ -215,6 +230,36 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
             BELL => self.bell.ring(&stream),
             _ => {}
         }
+    }
+
+    fn on_http_stream_headers(
+        &mut self,
+        envoy_filter: &mut EHF,
+        handle: u64,
+        headers: &[(EnvoyBuffer, EnvoyBuffer)],
+        _end_stream: bool,
+    ) {
+        let Some(stream) = self.stream.clone() else { return };
+        let notice = self.calls.on_headers(envoy_filter, (handle, headers), &stream);
+        self.bell.ring_soon(notice, &stream);
+    }
+
+    fn on_http_stream_data(&mut self, envoy_filter: &mut EHF, handle: u64, data: &[EnvoyBuffer], _end_stream: bool) {
+        let Some(stream) = self.stream.clone() else { return };
+        let notice = self.calls.on_data(envoy_filter, (handle, data), &stream);
+        self.bell.ring_soon(notice, &stream);
+    }
+
+    fn on_http_stream_complete(&mut self, envoy_filter: &mut EHF, handle: u64) {
+        let Some(stream) = self.stream.clone() else { return };
+        let notice = self.calls.on_end(envoy_filter, (handle, true), &stream);
+        self.bell.ring_soon(notice, &stream);
+    }
+
+    fn on_http_stream_reset(&mut self, envoy_filter: &mut EHF, handle: u64, _reason: CallResetReason) {
+        let Some(stream) = self.stream.clone() else { return };
+        let notice = self.calls.on_end(envoy_filter, (handle, false), &stream);
+        self.bell.ring_soon(notice, &stream);
     }
 
     fn on_downstream_above_write_buffer_high_watermark(&mut self, _envoy_filter: &mut EHF) {

@@ -2,11 +2,11 @@
 //!
 //! Names are relative to the module's `metrics_namespace`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
-    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyHistogramId, EnvoyHttpFilter, EnvoyHttpFilterConfig,
-    abi::envoy_dynamic_module_type_metrics_result as MetricsResult,
+    EnvoyCounterId, EnvoyCounterVecId, EnvoyGaugeId, EnvoyHistogramId, EnvoyHistogramVecId, EnvoyHttpFilter,
+    EnvoyHttpFilterConfig, abi::envoy_dynamic_module_type_metrics_result as MetricsResult,
 };
 
 use crate::exchange::Stream;
@@ -21,6 +21,8 @@ pub struct Metrics {
     duration_ms: EnvoyHistogramId,
     duration_us: EnvoyHistogramId,
     queue_us: EnvoyHistogramId,
+    upstream_calls: EnvoyCounterVecId,
+    upstream_duration_ms: EnvoyHistogramVecId,
 }
 
 /// How an admitted request ended: each ends in exactly one way.
@@ -59,6 +61,8 @@ impl Metrics {
             duration_ms: envoy.define_histogram("duration_ms")?,
             duration_us: envoy.define_histogram("duration_us")?,
             queue_us: envoy.define_histogram("queue_us")?,
+            upstream_calls: envoy.define_counter_vec("upstream_calls_total", &["cluster", "outcome"])?,
+            upstream_duration_ms: envoy.define_histogram_vec("upstream_duration_ms", &["cluster"])?,
         })
     }
 
@@ -85,5 +89,11 @@ impl Metrics {
         if let Some(queue_us) = stream.queue_us() {
             let _ = envoy.record_histogram_value(self.queue_us, queue_us);
         }
+    }
+    /// An upstream call to a cluster ended after `duration`: the whole answer's, or the headers' of a stream.
+    pub fn end_call<EHF: EnvoyHttpFilter>(&self, envoy: &EHF, (cluster, outcome): (&str, &str), duration: Duration) {
+        let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let _ = envoy.increment_counter_vec(self.upstream_calls, &[cluster, outcome], 1);
+        let _ = envoy.record_histogram_value_vec(self.upstream_duration_ms, &[cluster], duration_ms);
     }
 }

@@ -10,16 +10,19 @@ mod filter;
 mod ingress;
 pub mod local_reply;
 pub mod log;
+mod metadata;
 mod metrics;
 mod null;
+mod offers;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod upstream;
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
     EnvoyHttpFilter, EnvoyHttpFilterConfig, HttpFilter, HttpFilterConfig, declare_all_init_functions,
 };
 
-use self::{filter::RackFilter, metrics::Metrics, null::NullFilterConfig};
+use self::{filter::RackFilter, metrics::Metrics, null::NullFilterConfig, offers::Offers};
 use crate::{
     config::Config,
     exchange::{Arc, Exchange, Limits},
@@ -55,6 +58,7 @@ struct RackFilterConfig {
     exchange: Arc<Exchange>,
     limits: Limits,
     metrics: Metrics,
+    offers: Option<Arc<Offers>>,
 }
 
 impl RackFilterConfig {
@@ -62,12 +66,12 @@ impl RackFilterConfig {
         let config = Config::parse(bytes, &|name| std::env::var(name).ok()).map_err(|error| error.to_string())?;
         let exchange = ruby::vm::boot(&config)?;
         let metrics = Metrics::define(envoy).map_err(|error| format!("statistics cannot be defined: {error:?}"))?;
-        Ok(Self { exchange, limits: config.limits, metrics })
+        Ok(Self { exchange, limits: config.limits, metrics, offers: Offers::new(&config) })
     }
 }
 
 impl<EHF: EnvoyHttpFilter> HttpFilterConfig<EHF> for RackFilterConfig {
     fn new_http_filter(&self, _envoy: &mut EHF) -> Box<dyn HttpFilter<EHF>> {
-        Box::new(RackFilter::new(Arc::clone(&self.exchange), self.limits, self.metrics))
+        Box::new(RackFilter::new(Arc::clone(&self.exchange), self.limits, self.metrics, self.offers.clone()))
     }
 }

@@ -1,5 +1,7 @@
 //! Tests of the filter against a mock of Envoy's side, with the test in the owner thread's place.
 
+mod upstream;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use envoy_proxy_dynamic_modules_rust_sdk::{
@@ -42,7 +44,7 @@ fn world(change: impl FnOnce(&mut Limits)) -> World {
     let wakeups = Wakeups::default();
     let exchange = Exchange::new(Box::new(wakeups.clone()));
     let metrics = Metrics::define(&mut MockEnvoyHttpFilterConfig::default()).expect("metrics");
-    let filter = RackFilter::new(Arc::clone(&exchange), limits, metrics);
+    let filter = RackFilter::new(Arc::clone(&exchange), limits, metrics, None);
     let headers = [
         (":method", "POST"),
         (":path", "/a?b=c"),

@@ -4,6 +4,8 @@
 //! [`Commit`] (owner thread to worker) and [`Wakeup`] (worker to owner thread).
 
 mod budget;
+mod calls;
+mod context;
 mod fields;
 mod input;
 mod mailbox;
@@ -13,17 +15,20 @@ mod stream;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod upstream;
 
 use std::time::Instant;
 
 use self::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, lock};
 pub use self::{
     budget::Budget,
+    calls::{Answer, CallCommand, CallId, Failure, Origin, Outgoing, Target, Upstream},
+    context::{Certificate, Connection, Context, Item, Metadata, Tls, without_port},
     fields::Fields,
     input::Read,
     mailbox::{Command, Head, Progress},
     owner::{Event, Owner},
-    request::{Line, Request},
+    request::{Extensions, Line, Request},
     stream::{Commit, Gone, MAIL, Notice, Stream, event},
     sync::Arc,
 };

@@ -1,6 +1,20 @@
 //! One request's head, owned and in one allocation: made on the worker, read on the owner thread.
 
-use super::fields::{Fields, Iter};
+use super::{
+    calls::Upstream,
+    context::Context,
+    fields::{Fields, Iter},
+    sync::Arc,
+};
+
+/// What the filter's configuration offers the application beyond Rack.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extensions {
+    /// For `env["ruvoy.context"]`, if it is configured.
+    pub context: Option<Arc<Context>>,
+    /// For `env["ruvoy.upstream"]`, if it is configured.
+    pub upstream: Option<Arc<Upstream>>,
+}
 
 /// What is not a header field of a request, as Envoy has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,7 +34,7 @@ pub struct Line<'a> {
 }
 
 /// What the worker copied of a request when its headers arrived.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The parts of the line, nameless, and then the header fields.
     fields: Fields,
@@ -28,6 +42,8 @@ pub struct Request {
     pub has_body: bool,
     /// Whether the client holds the body back until it is asked for it.
     pub expects_continue: bool,
+    /// What the configuration offers beyond Rack.
+    pub extensions: Extensions,
 }
 
 impl Request {
@@ -39,7 +55,7 @@ impl Request {
         for part in parts {
             fields.push(b"", part);
         }
-        Self { fields, has_body, expects_continue: false }
+        Self { fields, has_body, expects_continue: false, extensions: Extensions::default() }
     }
 
     /// Copies a header field.

@@ -7,10 +7,11 @@ use std::{fmt, time::Instant};
 
 use super::{
     Admission, Exchange, Limits,
+    calls::Calls,
     fields::Fields,
     input::{Input, Read},
     mailbox::{Command, Head, Mailbox, Progress},
-    request::Request,
+    request::{Extensions, Request},
     sync::{Arc, AtomicU32, AtomicU64, Mutex, Ordering, lock},
 };
 
@@ -24,6 +25,8 @@ pub mod event {
     pub const WRITABLE: u32 = 4;
     /// The client left or the stream was reset before the response was complete.
     pub const CANCEL: u32 = 8;
+    /// Something happened to upstream calls that the owner thread waits for.
+    pub const UPSTREAM: u32 = 16;
 }
 
 /// The event that makes a stream's worker look into its mailbox.
@@ -49,13 +52,21 @@ pub enum Notice {
     Ring,
 }
 
+impl Notice {
+    /// Both in one.
+    pub fn or(self, other: Self) -> Self {
+        if self == Self::None { other } else { self }
+    }
+}
+
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     request: Option<Request>,
     input: Input,
-    mailbox: Mailbox,
+    pub(super) mailbox: Mailbox,
+    pub(super) calls: Calls,
     admission: Option<Admission>,
-    gone: bool,
+    pub(super) gone: bool,
     /// It is gone because its response is complete, and its request had landed whole: what is unread of
     /// that can still be read.
     complete: bool,
@@ -63,8 +74,9 @@ struct State {
 
 /// The state that a worker and the owner thread share of one stream.
 pub struct Stream {
-    exchange: Arc<Exchange>,
-    limits: Limits,
+    pub(super) exchange: Arc<Exchange>,
+    pub(super) limits: Limits,
+    extensions: Extensions,
     commit: Box<dyn Commit>,
     /// Events that the owner thread has not seen; the stream is in the queue exactly while it is not 0.
     pending: AtomicU32,
@@ -73,7 +85,7 @@ pub struct Stream {
     arrived: Instant,
     /// Microseconds from arrival until the owner thread began to serve it; 0 before that.
     queue_us: AtomicU64,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
 }
 
 impl fmt::Debug for Stream {
@@ -85,7 +97,8 @@ impl fmt::Debug for Stream {
 /// Worker: from admission to the end of the stream.
 impl Stream {
     /// A stream for an admitted request.
-    pub fn new(admission: Admission, limits: Limits, request: Request, commit: Box<dyn Commit>) -> Arc<Self> {
+    pub fn new(admission: Admission, limits: Limits, mut request: Request, commit: Box<dyn Commit>) -> Arc<Self> {
+        let extensions = std::mem::take(&mut request.extensions);
         let mut input = Input::default();
         if request.has_body {
             input.held_back = request.expects_continue;
@@ -96,6 +109,7 @@ impl Stream {
         Arc::new(Self {
             exchange: Arc::clone(admission.exchange()),
             limits,
+            extensions,
             commit,
             pending: AtomicU32::new(0),
             id: AtomicU64::new(0),
@@ -108,6 +122,11 @@ impl Stream {
     /// The exchange that the stream belongs to.
     pub fn exchange(&self) -> &Arc<Exchange> {
         &self.exchange
+    }
+
+    /// What the configuration offers beyond Rack.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
     }
 
     /// Makes the stream's worker see `event` at the end of this turn.
@@ -207,17 +226,23 @@ impl Stream {
         }
         let unfinished = state.mailbox.progress() < Progress::End;
         state.complete = !unfinished && state.input.ended();
-        self.clear(&mut state);
-        let waiting = std::mem::take(&mut state.input.waiting);
+        let calls_wait = self.clear(&mut state);
+        let reader_waits = std::mem::take(&mut state.input.waiting);
         drop(state);
+        let mut bits = 0;
         if unfinished {
-            return self.post(event::CANCEL).unwrap_or(Notice::None);
+            bits |= event::CANCEL;
+        } else if reader_waits {
+            // Who reads on after the response's end would wait forever.
+            bits |= event::INPUT;
         }
-        // Who reads on after the response's end would wait forever.
-        self.post_if(waiting, event::INPUT)
+        if calls_wait {
+            bits |= event::UPSTREAM;
+        }
+        self.post_if(bits != 0, bits)
     }
 
-    fn post_if(self: &Arc<Self>, condition: bool, bits: u32) -> Notice {
+    pub(super) fn post_if(self: &Arc<Self>, condition: bool, bits: u32) -> Notice {
         if condition { self.post(bits).unwrap_or(Notice::None) } else { Notice::None }
     }
 
@@ -343,9 +368,14 @@ impl Stream {
     pub fn release(&self) {
         self.id.store(0, Ordering::Relaxed);
         let mut state = lock(&self.state);
-        let held = state.input.clear();
+        let (calls, in_flight) = state.calls.forget_all();
+        let held = state.input.clear() + calls;
         self.exchange.budget.subtract(held);
         state.admission = None;
+        // They end now, although the client may take its time with what is left of the response.
+        if in_flight && !state.gone {
+            self.commit(state);
+        }
     }
 
     /// Answers a request that the owner thread cannot serve any more: `head` and `body` if nothing
@@ -371,7 +401,7 @@ impl Stream {
         }
     }
 
-    fn commit(&self, mut state: super::sync::MutexGuard<'_, State>) {
+    pub(super) fn commit(&self, mut state: super::sync::MutexGuard<'_, State>) {
         let needed = !std::mem::replace(&mut state.mailbox.committed, true);
         drop(state);
         if needed {
@@ -381,13 +411,17 @@ impl Stream {
 }
 
 impl Stream {
-    fn room(&self, held: usize) -> usize {
+    pub(super) fn room(&self, held: usize) -> usize {
         self.exchange.budget.room(held, self.limits.buffer_bytes, self.limits.total_buffer_bytes)
     }
 
-    fn clear(&self, state: &mut State) {
+    /// Drops everything that is held and nobody may read any more; returns whether the owner thread waits
+    /// for an upstream call.
+    fn clear(&self, state: &mut State) -> bool {
+        let (calls, calls_wait) = state.calls.close();
         let input = if state.complete { 0 } else { state.input.clear() };
-        self.exchange.budget.subtract(input + state.mailbox.clear());
+        self.exchange.budget.subtract(input + state.mailbox.clear() + calls);
+        calls_wait
     }
 }
 

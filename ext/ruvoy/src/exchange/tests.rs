@@ -323,6 +323,35 @@ mod by_hand {
     }
 
     #[test]
+    fn an_upstream_s_answer_is_moved_into_the_response_as_far_as_there_is_room() {
+        let mut world = world();
+        let (stream, id, commits) = world.served();
+        let target = Target { limit: 100_000, ..Target::default() };
+        let call = stream.open_call(target).expect("room");
+        stream.start_call(call, Fields::default(), Some(Vec::new()));
+        assert!(stream.next_call_command().is_some());
+        stream.head(head());
+        assert_eq!(stream.pass_call(call), Ok(Answer::Pending));
+        assert_eq!(stream.land_call(call, vec![7; LIMITS.buffer_bytes + 10]), Ok(Notice::None));
+        assert_eq!(world.events(), [(id, event::UPSTREAM)]);
+        stream.open_mailbox();
+        let commits_before = commits.count();
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(LIMITS.buffer_bytes)));
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(0)), "no room there");
+        assert_eq!(commits.count(), commits_before + 1);
+        assert_eq!(world.exchange.budget.held(), LIMITS.buffer_bytes + 10);
+        while stream.next_command(false).is_some() {}
+        let _ = stream.close_mailbox();
+        assert_eq!(world.events(), [(id, event::WRITABLE)]);
+        assert_eq!(stream.pass_call(call), Ok(Answer::Ready(10)));
+        let _ = stream.end_call(call, Ok(()));
+        assert_eq!(stream.pass_call(call), Ok(Answer::End));
+        let _ = stream.close();
+        assert_eq!(stream.pass_call(call), Err(Gone));
+        assert_eq!(world.exchange.budget.held(), 0);
+    }
+
+    #[test]
     fn the_stop_event_comes_once_and_last() {
         let mut world = world();
         let (stream, _) = stream(&world.exchange);
@@ -438,6 +467,63 @@ mod under_loom {
             owner.take();
             let told = owner.next_event().is_some();
             assert_eq!(told, read == Read::Pending);
+        });
+    }
+
+    #[test]
+    fn a_caller_that_waits_is_told() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            owner.take();
+            assert!(owner.next_event().is_some());
+            let target = Target { limit: 10, whole: true, ..Target::default() };
+            let call = stream.open_call(target).expect("room");
+            stream.start_call(call, Fields::default(), Some(Vec::new()));
+            let worker = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || {
+                    let _ = stream.land_call_head(call, head());
+                    let _ = stream.end_call(call, Ok(()));
+                })
+            };
+            let found = stream.call_head(call);
+            worker.join().expect("no panic");
+            owner.take();
+            let told = owner.next_event().is_some() && stream.take_ready_calls() == [call];
+            assert_eq!(told, found == Answer::Pending);
+        });
+    }
+
+    #[test]
+    fn a_call_is_either_answered_or_abandoned_when_its_request_ends() {
+        loom::model(|| {
+            let exchange = Exchange::new(Box::new(Counter::new()));
+            let mut owner = Owner::new(Arc::clone(&exchange));
+            let (stream, _) = stream(&exchange);
+            let _ = stream.submit();
+            owner.take();
+            assert!(owner.next_event().is_some());
+            let worker = {
+                let stream = Arc::clone(&stream);
+                thread::spawn(move || {
+                    while stream.next_call_command().is_some() {}
+                    let _ = stream.close();
+                })
+            };
+            let opened = stream.open_call(Target { limit: 10, ..Target::default() });
+            if let Ok(call) = opened {
+                stream.start_call(call, Fields::default(), Some(vec![0; 5]));
+                let found = stream.call_head(call);
+                worker.join().expect("no panic");
+                assert!(matches!(found, Answer::Pending | Answer::Failed(Failure::Abandoned)));
+                assert_eq!(stream.call_head(call), Answer::Failed(Failure::Abandoned));
+            } else {
+                worker.join().expect("no panic");
+            }
+            assert_eq!(exchange.budget.held(), 0);
         });
     }
 }

@@ -9,7 +9,10 @@ use magnus::{
     value::{InnerValue, Opaque, ReprValue},
 };
 
-use crate::{exchange::Request, ffi};
+use crate::{
+    exchange::{Request, without_port},
+    ffi,
+};
 
 /// Header names beyond this many are made anew each time: clients choose them.
 const MAX_KNOWN_HEADERS: usize = 512;
@@ -87,7 +90,7 @@ impl EnvBuilder {
         set(self.keys.server_name, ruby.str_from_slice(name))?;
         set(self.keys.server_port, self.value(ruby, port))?;
         set(self.keys.server_protocol, self.value(ruby, line.protocol))?;
-        set(self.keys.remote_addr, ruby.str_from_slice(peer_address(line.peer)))?;
+        set(self.keys.remote_addr, ruby.str_from_slice(without_port(line.peer)))?;
         set(self.keys.scheme, self.value(ruby, line.scheme))?;
         if !line.authority.is_empty() {
             set(self.keys.host, ruby.str_from_slice(line.authority))?;
@@ -185,13 +188,6 @@ fn split_authority(authority: &[u8]) -> (&[u8], Option<&[u8]>) {
     (if host.is_empty() { b"localhost" } else { host }, port)
 }
 
-/// The address of `address:port`, IPv6 without brackets.
-fn peer_address(peer: &[u8]) -> &[u8] {
-    let host_end = peer.iter().rposition(|&byte| byte == b':').unwrap_or(peer.len());
-    let host = &peer[..host_end];
-    host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]")).unwrap_or(host)
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -211,13 +207,6 @@ mod tests {
         assert_eq!(split_authority(b"[::1]:81"), (&b"[::1]"[..], Some(&b"81"[..])));
         assert_eq!(split_authority(b"[::1]"), (&b"[::1]"[..], None));
         assert_eq!(split_authority(b""), (&b"localhost"[..], None));
-    }
-
-    #[test]
-    fn peers() {
-        assert_eq!(peer_address(b"192.0.2.1:5000"), b"192.0.2.1");
-        assert_eq!(peer_address(b"[2001:db8::1]:5000"), b"2001:db8::1");
-        assert_eq!(peer_address(b""), b"");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use magnus::{
     value::{Lazy, ReprValue},
 };
 
-use super::env::EnvBuilder;
+use super::{context, env::EnvBuilder, upstream};
 use crate::{
     envoy::log,
     exchange::{Arc, Event, Fields, Head, Owner, Read, Stream, event},
@@ -61,6 +61,8 @@ pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usi
     module.define_singleton_method("finish", function!(finish, -1))?;
     module.define_singleton_method("reset", function!(reset, 1))?;
     module.define_singleton_method("release", function!(release, 1))?;
+    context::define(module)?;
+    upstream::define(module)?;
     module.define_singleton_method("log", function!(write_log, 2))?;
     module.define_singleton_method("buffer_bytes", function!(buffer_bytes_limit, 0))?;
     module.define_singleton_method("inflight", function!(inflight, 0))?;
@@ -87,11 +89,11 @@ fn with<T>(ruby: &Ruby, use_native: impl FnOnce(&mut Native) -> T) -> Result<T, 
 }
 
 /// The stream of a request; none once it was released.
-fn stream(ruby: &Ruby, id: u64) -> Result<Option<Arc<Stream>>, Error> {
+pub(super) fn stream(ruby: &Ruby, id: u64) -> Result<Option<Arc<Stream>>, Error> {
     with(ruby, |native| native.owner.stream(id).map(Arc::clone))
 }
 
-fn disconnected(ruby: &Ruby) -> Error {
+pub(super) fn disconnected(ruby: &Ruby) -> Error {
     Error::new(ruby.get_inner(&CLIENT_DISCONNECTED), "the client has left")
 }
 
@@ -263,7 +265,7 @@ fn write_log(level: u8, message: RString) {
 }
 
 /// Packs a flat Array of names and values.
-fn pack(fields: RArray) -> Result<Fields, Error> {
+pub(super) fn pack(fields: RArray) -> Result<Fields, Error> {
     let mut packed = Fields::with_capacity(fields.len() * 24);
     let pairs = (0..fields.len() / 2).map(|pair| isize::try_from(pair * 2).unwrap_or_default());
     for at in pairs {
