@@ -103,7 +103,7 @@ module Ruvoy
     def stream(cluster, method, path, headers: {}, body: nil, timeout: nil, protocol: nil)
       call = start(false, { cluster:, method:, path:, headers:, body:, timeout:, protocol: })
       status, headers = call.head
-      answer = status == 101 ? Relay.new(call, @request.input || Input::EMPTY) : Body.new(call)
+      answer = status == 101 ? Relay.new(call, @request) : Body.new(call)
       [status, headers, answer]
     ensure
       call&.cancel unless answer

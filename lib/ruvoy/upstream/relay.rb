@@ -7,11 +7,11 @@ module Ruvoy
     # A streaming body that copies bytes both ways until one side ends.
     class Relay
       # @param call [Call] whose answer was 101
-      # @param input [Input, Input::Empty] what the client sends; a stream that a middleware has wrapped cannot be read
-      #   as bytes come
-      def initialize(call, input)
+      # @param request [Request] whose input, once it is upgraded, is what the client sends; a stream that a middleware has
+      #   wrapped cannot be read as bytes come
+      def initialize(call, request)
         @call = call
-        @input = input
+        @request = request
       end
 
       # @param stream [Stream] the client's side
@@ -36,7 +36,8 @@ module Ruvoy
       private
 
       def send_upward
-        while (chunk = @input.read_available)
+        input = @request.input or return
+        while (chunk = input.read_available)
           return unless @call.write(chunk)
         end
         @call.finish

@@ -87,7 +87,15 @@ fn is_authority(authority: &[u8]) -> bool {
         Some(address) => address.iter().all(|byte| byte.is_ascii_alphanumeric() || b":.%-_~".contains(byte)),
         None => host.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(byte)),
     };
-    host_fits && (port.is_empty() || port.strip_prefix(b":").is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
+    host_fits
+        && is_percent_encoded(host)
+        && (port.is_empty() || port.strip_prefix(b":").is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
+}
+
+/// Whether each percent sign stands before two hexadecimal digits (RFC 3986 section 2.1).
+fn is_percent_encoded(host: &[u8]) -> bool {
+    let mut parts = host.split(|&byte| byte == b'%').skip(1);
+    parts.all(|part| part.first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
 }
 
 /// Whether a field may become an `HTTP_` variable. Names with an underscore would be taken for
@@ -131,9 +139,20 @@ mod tests {
         {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
-        for bad in
-            ["a.test,b.test", "u@a.test", "a.test:x", "a.test:80:80", "[::1", "[::1]x", "a/b", "a b", "\u{fc}.test"]
-        {
+        for bad in [
+            "a.te%st",
+            "a.test%",
+            "a.test%2",
+            "a.test,b.test",
+            "u@a.test",
+            "a.test:x",
+            "a.test:80:80",
+            "[::1",
+            "[::1]x",
+            "a/b",
+            "a b",
+            "\u{fc}.test",
+        ] {
             assert!(!is_authority(bad.as_bytes()), "{bad}");
         }
     }
