@@ -7,8 +7,8 @@ module Ruvoy
     # A streaming body that copies bytes both ways until one side ends.
     class Relay
       # @param call [Call] whose answer was 101
-      # @param request [Request] whose input, once it is upgraded, is what the client sends; a stream that a middleware has
-      #   wrapped cannot be read as bytes come
+      # @param request [Request] whose input, once it is upgraded, is what the client sends; a stream that a middleware
+      #   has wrapped cannot be read as bytes come
       def initialize(call, request)
         @call = call
         @request = request
