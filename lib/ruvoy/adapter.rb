@@ -8,6 +8,7 @@ require_relative "error_stream"
 require_relative "errors"
 require_relative "failure"
 require_relative "headers"
+require_relative "hijack"
 require_relative "input"
 require_relative "request"
 require_relative "version"
@@ -81,14 +82,28 @@ module Ruvoy
 
     def respond(request)
       env = request.build_env
-      # What follows the head of an upgrade request belongs to the new protocol and is no body.
-      env["rack.input"] = request.input = Input.new(request) if request.body? && !env.key?("rack.protocol")
+      if env.key?("rack.protocol")
+        offer_hijack(request, env)
+      elsif request.body?
+        env["rack.input"] = request.input = Input.new(request)
+      end
       env["rack.early_hints"] = request
       env["rack.response_finished"] = []
-      response = triplet(@app.call(env))
+      response = @app.call(env)
+      return request.hijack.wait if request.hijack&.taken?
+
+      response = triplet(response)
       request.response = response
       request.unclosed = response[2]
       @body.deliver(request, status_of(response[0]), @headers.flatten(response[1], request), response[2])
+    end
+
+    # What follows the head of an upgrade request belongs to the new protocol and is no body.
+    def offer_hijack(request, env)
+      return if env["SERVER_PROTOCOL"] != "HTTP/1.1"
+
+      env["rack.hijack?"] = true
+      env["rack.hijack"] = request.hijack = Hijack.new(request, @headers)
     end
 
     def triplet(response)
@@ -136,6 +151,7 @@ module Ruvoy
     def conclude(request, error)
       apologise(request, error) unless request.finished?
       request.conclude
+      request.hijack&.close
       close(request) if request.unclosed
       callbacks = request.env&.[]("rack.response_finished")
       run_callbacks(request, callbacks, error) if callbacks.is_a?(Array) && !callbacks.empty?

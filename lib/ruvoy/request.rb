@@ -30,6 +30,8 @@ module Ruvoy
     attr_accessor :task
     # @return [Input, nil] the request's body, if it has one
     attr_accessor :input
+    # @return [Hijack, nil] the way to a socket, if the client asks for an upgrade
+    attr_accessor :hijack
     # @return [Array, nil] status, headers and body of the application's response
     attr_accessor :response
     # @return [Object, nil] the response's body, while it is not closed
@@ -50,7 +52,7 @@ module Ruvoy
       @native = native
       @headers = headers
       @id = id
-      @env = @task = @input = nil
+      @env = @task = @input = @hijack = nil
       @response = @unclosed = nil
       @head = false
       @content_length = @protocol = @upgrade = nil
