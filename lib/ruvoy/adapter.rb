@@ -9,6 +9,7 @@ require_relative "error_stream"
 require_relative "errors"
 require_relative "failure"
 require_relative "headers"
+require_relative "hijack"
 require_relative "input"
 require_relative "request"
 require_relative "upstream"
@@ -86,17 +87,27 @@ module Ruvoy
     private
 
     def respond(request)
+      response = @app.call(environment(request))
+      return request.hijack.wait if request.hijack&.taken?
+
+      response = triplet(response)
+      request.response = response
+      request.unclosed = response[2]
+      @body.deliver(request, status_of(response[0]), @headers.flatten(response[1], request), response[2])
+    end
+
+    def environment(request)
       env = request.build_env
-      # What follows the head of an upgrade request belongs to the new protocol and is no body.
-      env["rack.input"] = request.input = Input.new(request) if request.body? && !env.key?("rack.protocol")
+      if env.key?("rack.protocol")
+        offer_hijack(request, env)
+      elsif request.body?
+        env["rack.input"] = request.input = Input.new(request)
+      end
       env["rack.early_hints"] = request
       env["rack.response_finished"] = []
       extensions = @native.extensions(request.id)
       extend_env(request, env, extensions) unless extensions.zero?
-      response = triplet(@app.call(env))
-      request.response = response
-      request.unclosed = response[2]
-      @body.deliver(request, status_of(response[0]), @headers.flatten(response[1], request), response[2])
+      env
     end
 
     def extend_env(request, env, extensions)
@@ -104,6 +115,14 @@ module Ruvoy
       return unless extensions.anybits?(UPSTREAM)
 
       env["ruvoy.upstream"] = request.upstream = Upstream.current = Upstream.new(@native, request)
+    end
+
+    # What follows the head of an upgrade request belongs to the new protocol and is no body.
+    def offer_hijack(request, env)
+      return if env["SERVER_PROTOCOL"] != "HTTP/1.1"
+
+      env["rack.hijack?"] = true
+      env["rack.hijack"] = request.hijack = Hijack.new(request, @headers)
     end
 
     def triplet(response)
@@ -151,6 +170,7 @@ module Ruvoy
     def conclude(request, error)
       apologise(request, error) unless request.finished?
       request.conclude
+      request.hijack&.close
       close(request) if request.unclosed
       request.upstream&.close
       callbacks = request.env&.[]("rack.response_finished")

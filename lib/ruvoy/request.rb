@@ -36,6 +36,8 @@ module Ruvoy
     attr_accessor :input
     # @return [Upstream, nil] what makes its upstream calls, if they are configured
     attr_accessor :upstream
+    # @return [Hijack, nil] the way to a socket, if the client asks for an upgrade
+    attr_accessor :hijack
     # @return [Array, nil] status, headers and body of the application's response
     attr_accessor :response
     # @return [Object, nil] the response's body, while it is not closed
@@ -56,7 +58,7 @@ module Ruvoy
       @native = native
       @headers = headers
       @id = id
-      @env = @task = @input = @upstream = nil
+      @env = @task = @input = @upstream = @hijack = nil
       @response = @unclosed = nil
       @head = false
       @content_length = @protocol = @upgrade = nil

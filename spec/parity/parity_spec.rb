@@ -21,6 +21,21 @@ RSpec.describe "parity with Puma" do
     (statuses.empty? ? names : statuses).to_h { |name| [name, ruvoy[name]] }
   end
 
+  # Status, fields and body over a version of HTTP, without what belongs to the connection.
+  def answer(version, verb, name)
+    request = exchange(version, "/response/#{name}", verb: verb)
+    fields = request.head.fields.reject { |field, _| Parity::Wire::OWN_FIELDS.include?(field) }
+    [request.status, fields.map { |field| field.map(&:b) }, request.body.b]
+  ensure
+    request&.close
+  end
+
+  Parity::RESPONSES.keys.product(%w[GET HEAD]).each do |name, verb|
+    it "is the same over HTTP/2: #{verb} of #{name}" do
+      expect(answer(:h2, verb, name)).to eq(answer(:h1, verb, name))
+    end
+  end
+
   it "has enough cases, each with a name of its own" do
     expect(Parity::CASES.size).to be >= 200
     expect(Parity::CASES.map(&:name).tally.select { |_, count| count > 1 }).to eq({})

@@ -1,5 +1,7 @@
 //! From Envoy's request to an owned one: the copies that a stream makes on its worker.
 
+use std::net::Ipv6Addr;
+
 use envoy_proxy_dynamic_modules_rust_sdk::{
     EnvoyBuffer, EnvoyHttpFilter, EnvoyMutBuffer, abi::envoy_dynamic_module_type_attribute_id as Attribute,
 };
@@ -84,18 +86,27 @@ fn is_authority(authority: &[u8]) -> bool {
     let (host, port) = authority.split_at(host_end.unwrap_or(authority.len()));
     let literal = host.strip_prefix(b"[").and_then(|host| host.strip_suffix(b"]"));
     let host_fits = match literal {
-        Some(address) => address.iter().all(|byte| byte.is_ascii_alphanumeric() || b":.%-_~".contains(byte)),
-        None => host.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(byte)),
+        Some(address) => std::str::from_utf8(address).is_ok_and(|address| address.parse::<Ipv6Addr>().is_ok()),
+        None => is_name(host),
     };
-    host_fits
-        && is_percent_encoded(host)
-        && (port.is_empty() || port.strip_prefix(b":").is_some_and(|port| port.iter().all(u8::is_ascii_digit)))
+    let port_fits = match port {
+        [] => true,
+        [b':', port @ ..] => !host.is_empty() && port.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    host_fits && port_fits
 }
 
-/// Whether each percent sign stands before two hexadecimal digits (RFC 3986 section 2.1).
-fn is_percent_encoded(host: &[u8]) -> bool {
-    let mut parts = host.split(|&byte| byte == b'%').skip(1);
-    parts.all(|part| part.first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
+/// Whether a host is a registered name or an IPv4 address (RFC 3986 section 3.2.2), but for the comma.
+fn is_name(mut host: &[u8]) -> bool {
+    while let [first, rest @ ..] = host {
+        host = match (first, rest) {
+            (b'%', [high, low, rest @ ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => rest,
+            (byte, rest) if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=".contains(byte) => rest,
+            _ => return false,
+        };
+    }
+    true
 }
 
 /// Whether a field may become an `HTTP_` variable. Names with an underscore would be taken for
@@ -135,7 +146,7 @@ mod tests {
     #[test]
     fn authorities() {
         for good in
-            ["", "a.test", "a_b.test:80", "a.test:", "[::1]", "[fe80::1%25eth0]:81", "192.0.2.1:8080", "%C3%BC.test"]
+            ["", "a.test", "a_b.test:80", "a.test:", "[::1]", "[::ffff:192.0.2.1]:81", "192.0.2.1:8080", "%C3%BC.test"]
         {
             assert!(is_authority(good.as_bytes()), "{good}");
         }
@@ -147,6 +158,11 @@ mod tests {
             "u@a.test",
             "a.test:x",
             "a.test:80:80",
+            ":80",
+            "a.t%est",
+            "a%4",
+            "[::zz]",
+            "[fe80::1%25eth0]",
             "[::1",
             "[::1]x",
             "a/b",

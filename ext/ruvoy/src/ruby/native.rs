@@ -264,13 +264,16 @@ fn write_log(level: u8, message: RString) {
     log::write(log::Level::from_number(level), &message);
 }
 
-/// Packs a flat Array of names and values.
+/// Packs a flat Array of names and values, these without whitespace around them: HTTP/2 allows none
+/// (RFC 9113 section 8.2.1), and in HTTP/1 it means nothing.
 pub(super) fn pack(fields: RArray) -> Result<Fields, Error> {
     let mut packed = Fields::with_capacity(fields.len() * 24);
     let pairs = (0..fields.len() / 2).map(|pair| isize::try_from(pair * 2).unwrap_or_default());
     for at in pairs {
         let (name, value): (RString, RString) = (fields.entry(at)?, fields.entry(at + 1)?);
-        ffi::value::with_bytes(name, |name| ffi::value::with_bytes(value, |value| packed.push(name, value)));
+        ffi::value::with_bytes(name, |name| {
+            ffi::value::with_bytes(value, |value| packed.push(name, value.trim_ascii()))
+        });
     }
     Ok(packed)
 }
