@@ -120,7 +120,7 @@ fn arm(ruby: &Ruby) -> Result<bool, Error> {
 }
 
 fn set_template(ruby: &Ruby, template: RHash) -> Result<(), Error> {
-    let builder = EnvBuilder::new(ruby, template);
+    let builder = EnvBuilder::new(ruby, template)?;
     with(ruby, |native| native.env = Some(builder))
 }
 
