@@ -20,13 +20,14 @@ module Ruvoy
     end
 
     # @param fiber [Fiber] gets control until it waits
+    # @param argument [Object] what it gets; not a splat, which would make an Array for each request
     # @return [void]
-    def resume(fiber, *)
+    def resume(fiber, argument = nil)
       current = Fiber.current
       if current.equal?(@root)
-        fiber.transfer(*)
+        fiber.transfer(argument)
       elsif current.is_a?(Starter)
-        current.start(fiber, *)
+        current.start(fiber, argument)
       else
         super
       end

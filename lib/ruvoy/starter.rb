@@ -31,12 +31,12 @@ module Ruvoy
       # Calls the block until it returns something else than nil. Must be called on the root fiber.
       # @return [Object] what the block returned
       def run
-        loop do
-          @result = WAITING
+        @result = WAITING
+        while @result.equal?(WAITING)
           @current = @idle.pop || Starter.new { work }
           @current.transfer
-          return @result unless @result.equal?(WAITING)
         end
+        @result
       end
 
       private
@@ -61,9 +61,10 @@ module Ruvoy
 
     # Gives control to a new fiber until it waits or ends.
     # @param fiber [Fiber]
+    # @param argument [Object] what it gets
     # @return [void]
-    def start(fiber, *)
-      fiber.resume(*)
+    def start(fiber, argument)
+      fiber.resume(argument)
       # Fiber.yield has no meaning in the fiber of a request, as in any that the scheduler runs.
       fiber.raise(FiberError, "attempt to yield on a not resumed fiber") while fiber.alive?
     end

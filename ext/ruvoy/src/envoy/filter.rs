@@ -16,7 +16,10 @@ use super::{
     local_reply::{self, LocalReply},
     metrics::{Metrics, Outcome},
 };
-use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream};
+use crate::{
+    counts::{Count, count},
+    exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream},
+};
 
 /// One stream.
 pub struct RackFilter {
@@ -47,6 +50,7 @@ struct Scheduler<S>(S);
 
 impl<S: EnvoyHttpFilterScheduler> Commit for Scheduler<S> {
     fn commit(&self, event: u64) {
+        count(if event == MAIL { Count::Commit } else { Count::Bell });
         self.0.commit(event);
     }
 }
