@@ -11,11 +11,14 @@ module Bench
   # Parses the options, runs what they ask for and writes the report.
   class Main
     FAST_ROUNDS = 7
+    ROUNDS = 3
+    MAX_SECONDS = 15
     UNFINISHED = File.expand_path("../tmp/bench/run.json", __dir__)
 
     def initialize(arguments)
-      @options = { rounds: nil, seconds: 3, minutes: 25.0, servers: nil }
-      @names = parser.parse(arguments)
+      @options = { seconds: 3, minutes: 25.0 }
+      @names = parser.parse(arguments, into: @options)
+      @options.merge!(rounds: 1, seconds: 1, minutes: 3.0) if @options[:quick]
       @names = ["all"] if @names.empty?
     rescue OptionParser::ParseError => e
       abort "bench: #{e.message} (try --help)"
@@ -32,22 +35,19 @@ module Bench
 
     def parser
       OptionParser.new do |parser|
-        parser.banner = "Usage: bin/bench [options] [SCENARIO…]\n\nScenarios: all (the default), or of these:\n#{list}\nOptions:"
-        parser.on("--quick", "one round of 1 s of each, 3 minutes in all: to see that it works, not to compare") { quick }
-        parser.on("--rounds N", Integer, "rounds of a scenario (#{FAST_ROUNDS} of fast, 3 of others)") { @options[:rounds] = _1 }
-        parser.on("--seconds N", Integer, "how long a server is measured in a round (3)") { @options[:seconds] = _1.clamp(1, 15) }
-        parser.on("--minutes N", Float, "after so long no further round begins (25)") { @options[:minutes] = _1 }
-        parser.on("--servers A,B", Array, "only these, such as ruvoy,null,falcon,puma,envoy-puma") { @options[:servers] = _1 }
-        parser.on("--resume", "go on with a run that was interrupted") { @options[:resume] = true }
-        parser.on("--report", "only write the report of the last results anew") { @options[:report] = true }
+        parser.banner = "Usage: bin/bench [options] [SCENARIO…]"
+        parser.separator("\nScenarios: all (the default), or of these:\n#{list}\nOptions:")
+        parser.on("--quick", "one round of 1 s of each, in 3 minutes: to see that it works, not to compare")
+        parser.on("--rounds N", Integer, "rounds of a scenario (#{FAST_ROUNDS} of fast, #{ROUNDS} of others)")
+        parser.on("--seconds N", Integer, "how long a server is measured in a round (3; at most 15)")
+        parser.on("--minutes N", Float, "after so long no further round begins (25)")
+        parser.on("--servers A,B", Array, "only these, such as ruvoy,null,falcon,puma,envoy-puma")
+        parser.on("--resume", "go on with a run that was interrupted")
+        parser.on("--report", "only write the report of the last results anew")
       end
     end
 
     def list = Scenario.all.map { |scenario| format("  %-10s %s\n", scenario.name, scenario.title) }.join
-
-    def quick
-      @options.merge!(rounds: 1, seconds: 1, minutes: 3.0, quick: true)
-    end
 
     def scenarios
       unknown = @names - Scenario.all.map(&:name) - ["all"]
@@ -59,7 +59,12 @@ module Bench
     def measure
       require_relative "harness/machine"
       require_relative "harness/run"
-      results = @options[:resume] ? unfinished : { "machine" => Machine.facts, "settings" => settings, "scenarios" => {} }
+      results = if @options[:resume]
+                  unfinished
+                else
+                  { "machine" => Machine.facts, "settings" => settings,
+                    "scenarios" => {} }
+                end
       Run.new(planned(results["settings"]), run_settings(results["settings"]), results, UNFINISHED).call
       Report.store(results, scratch: @options[:quick])
       File.delete(UNFINISHED)
@@ -77,8 +82,10 @@ module Bench
     end
 
     def settings
-      rounds = scenarios.to_h { |scenario| [scenario.name, @options[:rounds] || (scenario.name == "fast" ? FAST_ROUNDS : 3)] }
-      { "rounds" => rounds, "seconds" => @options[:seconds], "servers" => @options[:servers] }
+      rounds = scenarios.to_h do |scenario|
+        [scenario.name, @options[:rounds] || (scenario.name == "fast" ? FAST_ROUNDS : ROUNDS)]
+      end
+      { "rounds" => rounds, "seconds" => @options[:seconds].clamp(1, MAX_SECONDS), "servers" => @options[:servers] }
     end
 
     def planned(settings) = Scenario.all.select { |scenario| settings["rounds"].key?(scenario.name) }

@@ -24,8 +24,8 @@ module Bench
     # @param run [Hash]
     def write(run)
       entries = run["scenarios"].values.reject { |entry| Report.summaries(entry).empty? }
-      File.write(File.join(RESULTS, "throughput.svg"), draw("requests/s, longer is better", entries) { |*pair| rate(*pair) })
-      File.write(File.join(RESULTS, "cpu.svg"), draw("CPU time of a request in µs, shorter is better", entries) { |*pair| cpu(*pair) })
+      File.write(File.join(RESULTS, "throughput.svg"), draw("requests/s, longer is better", entries, :rate))
+      File.write(File.join(RESULTS, "cpu.svg"), draw("CPU time of a request in µs, shorter is better", entries, :cpu))
     end
 
     def rate(family, summary)
@@ -38,16 +38,16 @@ module Bench
       Bar.new(Report.label(summary.name), parts, format("%.1f", summary.cpu_us))
     end
 
-    def draw(title, entries)
+    def draw(title, entries, kind)
       y = HEAD
       groups = entries.map do |entry|
-        bars = Report.summaries(entry).map { |family, summary| yield family, summary }
+        bars = Report.summaries(entry).map { |family, summary| public_send(kind, family, summary) }
         y += HEAD
         group = group(entry["title"], bars, y)
         y += bars.size * (BAR + GAP)
         group
       end
-      legend = title.include?("CPU") ? "worker grey, owner thread red, other threads light" : ""
+      legend = kind == :cpu ? "worker grey, owner thread red, other threads light" : ""
       <<~SVG
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 #{WIDTH} #{y + HEAD}" font-family="sans-serif" font-size="12">
         <rect width="100%" height="100%" fill="white"/>
@@ -75,8 +75,8 @@ module Bench
     end
 
     def text(left, base, content, anchor: "start", weight: "normal", size: 12)
-      format(%(<text x="%.1f" y="%d" text-anchor="%s" font-weight="%s" font-size="%d" fill="#222">%s</text>), left, base, anchor,
-             weight, size, CGI.escapeHTML(content))
+      format(%(<text x="%.1f" y="%d" text-anchor="%s" font-weight="%s" font-size="%d" fill="#222">%s</text>),
+             left, base, anchor, weight, size, CGI.escapeHTML(content))
     end
   end
 end

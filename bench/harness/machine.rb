@@ -14,10 +14,12 @@ module Bench
     # @return [Hash{String => String}]
     def facts
       {
-        "processor" => processor, "cores" => cores, "memory" => memory, "kernel" => File.read("/proc/sys/kernel/osrelease").chomp,
+        "processor" => processor, "cores" => cores, "memory" => memory,
+        "kernel" => File.read("/proc/sys/kernel/osrelease").chomp,
         "ruby" => RUBY_DESCRIPTION, "yjit" => defined?(RubyVM::YJIT) ? "there" : "not in this build",
         "envoy" => Ruvoy::Launcher.envoy_version(Ruvoy::Launcher.find_envoy), **gems, "falcon" => falcon,
-        "ruvoy" => Ruvoy::VERSION, "commit" => ENV.fetch("RUVOY_COMMIT", "unknown"), "date" => Time.now.utc.strftime("%F %H:%M UTC")
+        "ruvoy" => Ruvoy::VERSION, "commit" => ENV.fetch("RUVOY_COMMIT", "unknown"),
+        "date" => Time.now.utc.strftime("%F %H:%M UTC")
       }
     end
 
@@ -37,7 +39,8 @@ module Bench
     end
 
     def falcon
-      file = ENV.fetch("FALCON_PATH", "").split(":").map { |path| File.join(path, "lib/falcon/version.rb") }.find { File.file?(_1) }
+      files = ENV.fetch("FALCON_PATH", "").split(":").map { |path| File.join(path, "lib/falcon/version.rb") }
+      file = files.find { |path| File.file?(path) }
       return File.read(file)[/VERSION = "(.*)"/, 1] if file
 
       Gem::Specification.find_all_by_name("falcon").map(&:version).max.to_s

@@ -28,7 +28,7 @@ module Bench
     end
 
     def machine(facts)
-      "| | |\n|---|---|\n#{facts.reject { |_, value| value.empty? }.map { |name, value| "| #{name} | #{value} |" }.join("\n")}"
+      generic(["", ""], facts.reject { |_, value| value.empty? }.to_a)
     end
 
     def method(run)
@@ -60,9 +60,8 @@ module Bench
     def scenario(entry)
       title = "### #{entry["title"]}"
       title += "\n\n#{entry["note"][0].upcase}#{entry["note"][1..]}." if entry["note"]
-      absent = entry["absent"].reject { |label, _| label.include?("YJIT") && entry["absent"].size > 1 }
-                              .map { |label, why| "#{label}: #{why}" }
-      absent = absent.empty? ? "" : "\n\nAbsent: #{absent.join("; ")}."
+      absent = entry["absent"].map { |label, why| "#{label} (#{why})" }
+      absent = absent.empty? ? "" : "\n\nAbsent: #{absent.join(", ")}."
       "#{title}\n\n#{table(entry)}#{absent}"
     end
 
@@ -74,10 +73,11 @@ module Bench
 
     def line(row)
       summary = row.summary
-      threads = summary.threads_us.values_at("worker", "owner").map { |figure| figure ? format("%.1f", figure) : "–" }.join(" / ")
+      threads = summary.threads_us.values_at("worker", "owner").map { |us| us ? format("%.1f", us) : "–" }.join(" / ")
       name = summary.void.zero? ? row.label : "#{row.label} (#{summary.void} rounds void)"
-      format("| %s | %s | %d%% | %.2f / %.2f | %.1f | %s | %d | %s |", name, thousands(summary.rps), summary.spread * 100,
-             summary.p50_us / 1000.0, summary.p99_us / 1000.0, summary.cpu_us, threads, summary.peak_kib / 1024, row.judgement)
+      format("| %s | %s | %d%% | %.2f / %.2f | %.1f | %s | %d | %s |",
+             name, thousands(summary.rps), summary.spread * 100, summary.p50_us / 1000.0, summary.p99_us / 1000.0,
+             summary.cpu_us, threads, summary.peak_kib / 1024, row.judgement)
     end
 
     def thousands(number) = number.round.to_s.gsub(/(\d)(?=(\d{3})+$)/, "\\1,")
@@ -88,7 +88,8 @@ module Bench
       tables = scaling["tables"].map do |table|
         "### #{table["title"]}\n\n#{table["note"]}\n\n#{generic(table["columns"], table["rows"])}"
       end
-      ["## Scaling", "Commit #{scaling["machine"]["commit"]}, #{scaling["machine"]["date"]}; Ruvoy alone.", *tables].join("\n\n")
+      ["## Scaling", "Commit #{scaling["machine"]["commit"]}, #{scaling["machine"]["date"]}; Ruvoy alone.",
+       *tables].join("\n\n")
     end
 
     def soak(soak)
@@ -98,7 +99,9 @@ module Bench
     end
 
     def generic(columns, rows)
-      ["| #{columns.join(" | ")} |", "|#{"---|" * columns.size}", *rows.map { |row| "| #{row.join(" | ")} |" }].join("\n")
+      ["| #{columns.join(" | ")} |", "|#{"---|" * columns.size}", *rows.map do |row|
+        "| #{row.join(" | ")} |"
+      end].join("\n")
     end
   end
 end

@@ -18,6 +18,9 @@ module Bench
     PAGE = File.join(DIRECTORY, "RESULTS.md")
     SCRATCH = File.expand_path("../../tmp/bench/quick.json", __dir__)
 
+    COLUMNS = ["", "requests/s", "spread", "p50 ms", "p99 ms", "CPU µs", "worker", "owner", "peak MiB"].freeze
+    HEADER = format("  %-26s %10s %7s %8s %8s %8s %8s %8s %8s  Ruvoy has", *COLUMNS).freeze
+
     # One server's line of a table.
     Row = Struct.new(:summary, :label, :judgement)
 
@@ -88,9 +91,7 @@ module Bench
     # The terminal's form.
     def print(output, run)
       run["scenarios"].each_value do |entry|
-        output.puts "", "#{entry["title"]} (#{entry["rounds"].size} rounds)"
-        output.puts format("  %-26s %10s %7s %8s %8s %8s %8s %8s %8s  %s", "", "requests/s", "spread", "p50 ms", "p99 ms",
-                           "CPU µs", "worker", "owner", "peak MiB", "Ruvoy has")
+        output.puts "", "#{entry["title"]} (#{entry["rounds"].size} rounds)", HEADER
         rows(entry).each { |row| output.puts line(row) }
       end
       print_targets(output, run)

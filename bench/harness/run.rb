@@ -140,26 +140,31 @@ module Bench
     end
 
     def sample(scenario, server)
-      before = Meter.cpu(server.pids)
-      client_before = client_cpu
-      result = Load.run(scenario, server.port, @settings.seconds)
-      result["client_cpu_us"] = ((client_cpu - client_before) * 1e6).round
-      result["cpu_us"] = Meter.cpu_us(before, Meter.cpu(server.pids)).transform_values(&:round)
-      result["peak_kib"] = Meter.peak_kib(server.pids)
+      result = metered(server) { Load.run(scenario, server.port, @settings.seconds) }
       result.merge("void" => fault(result)).compact
     rescue Load::Failed, SystemCallError => e
       @progress.note("#{scenario.name}: #{server.name}: #{e.message}")
       { "void" => e.message.lines.first.chomp }
     end
 
-    def client_cpu
+    def metered(server)
+      before = Meter.cpu(server.pids)
+      client_before = client_cpu_us
+      result = yield
+      cpu_us = Meter.cpu_us(before, Meter.cpu(server.pids)).transform_values(&:round)
+      result.merge("cpu_us" => cpu_us, "client_cpu_us" => client_cpu_us - client_before,
+                   "peak_kib" => Meter.peak_kib(server.pids))
+    end
+
+    def client_cpu_us
       times = Process.times
-      times.cutime + times.cstime
+      ((times.cutime + times.cstime) * 1e6).round
     end
 
     # @return [String, nil] why the round does not count
     def fault(result)
-      return "#{result["errors"]} errors, #{result["timeouts"]} timeouts" if (result["errors"] + result["timeouts"]).positive?
+      errors, timeouts = result.values_at("errors", "timeouts")
+      return "#{errors} errors, #{timeouts} timeouts" if (errors + timeouts).positive?
 
       "no answer" if result["requests"].zero?
     end

@@ -37,7 +37,9 @@ module Bench
     def all
       @all ||= [
         Server.new("ruvoy", "ruvoy", "Ruvoy", nil, nil, ->(s) { ruvoy(s) }),
-        Server.new("ruvoy-yjit", "ruvoy-yjit", "Ruvoy, YJIT", no_yjit, nil, ->(s) { ruvoy(s, "RUBY_YJIT_ENABLE" => "1") }),
+        Server.new("ruvoy-yjit", "ruvoy-yjit", "Ruvoy, YJIT", no_yjit, nil, lambda { |s|
+          ruvoy(s, "RUBY_YJIT_ENABLE" => "1")
+        }),
         Server.new("null", "null", "Envoy, answering inline", nil,
                    ->(s) { "it knows no Ruby" if s.body.nil? }, ->(s) { null(s) }),
         Server.new("falcon", "falcon", "Falcon", FalconProcess.missing, nil, ->(s) { FalconProcess.new(s) }),
@@ -114,7 +116,8 @@ module Bench
     def secure(scenario, bootstrap)
       return unless scenario.tls
 
-      pair = { "certificate_chain" => { "filename" => Certificate.path }, "private_key" => { "filename" => Certificate.key } }
+      pair = { "certificate_chain" => { "filename" => Certificate.path },
+               "private_key" => { "filename" => Certificate.key } }
       context = { "alpn_protocols" => ["h2", "http/1.1"], "tls_certificates" => [pair],
                   "tls_params" => { "tls_minimum_protocol_version" => "TLSv1_3" } }
       bootstrap.dig("static_resources", "listeners").flat_map { |listener| listener["filter_chains"] }.each do |chain|

@@ -2,5 +2,7 @@
 
 # A wait of 50 ms of which the fiber scheduler does not hear: it holds up a server of fibers.
 
-Bench::Scenario.define("blocking", "a call that blocks for 50 ms", app: "blocking",
-                                                                 note: "the limit of fibers; see offload")
+Bench::Scenario.define(
+  "blocking", "a call that blocks for 50 ms",
+  app: "blocking", note: "the limit of fibers; see offload"
+)

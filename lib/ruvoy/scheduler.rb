@@ -6,8 +6,8 @@ require "async"
 require_relative "starter"
 
 module Ruvoy
-  # An Async::Scheduler on whose root fiber fibers are woken, and on whose {Starter}s they are started: they get control at
-  # once. Async itself would put the root fiber into its ready queue each time, though it is the loop anyway.
+  # An Async::Scheduler on whose root fiber fibers are woken, and on whose {Starter}s they are started: they get control
+  # at once. Async itself would put the root fiber into its ready queue each time, though it is the loop anyway.
   class Scheduler < Async::Scheduler
     # How long {#shut_down} waits for each turn of the loop.
     TURN_SECONDS = 0.05

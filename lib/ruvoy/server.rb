@@ -13,8 +13,8 @@ require_relative "starter"
 
 module Ruvoy
   # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started from a
-  # {Starter}, and each waiting fiber woken by a plain transfer from here. The thread sleeps only in the scheduler, after
-  # Rust agreed.
+  # {Starter}, and each waiting fiber woken by a plain transfer from here. The thread sleeps only in the scheduler,
+  # after Rust agreed.
   class Server
     # Under load other fibers have a turn after this many batches.
     BATCHES_A_TURN = 8

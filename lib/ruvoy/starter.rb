@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
-# The fibers from which the fibers of requests are started, so that their stacks are used again at once; owner thread only.
+# The fibers that start the fibers of requests, so that a stack is used again at once; owner thread only.
 
 module Ruvoy
   # Ruby gives the stack of a fiber that has ended to the next one, but only if the fiber was resumed. One that got
   # control by a transfer keeps it until it is collected: hundreds of stacks are in use then, and none is in the cache.
   #
-  # A starter resumes the fibers of requests, one after the other. A fiber that waits hands control to the scheduler on the
-  # root fiber, and its starter is stuck until the fiber has ended; meanwhile another starter goes on. So there is one more
-  # than there are requests that wait.
+  # A starter resumes the fibers of requests, one after the other. A fiber that waits hands control to the scheduler on
+  # the root fiber, and its starter is stuck until the fiber has ended; meanwhile another starter goes on. So there is
+  # one more than there are requests that wait.
   class Starter < Fiber
     # So many that have nothing to do are kept.
     MAX_IDLE = 32

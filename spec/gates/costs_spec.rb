@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What a short request costs, counted over 10,000 of them on a real Envoy: counts do not depend on how fast the machine is.
+# What a short request costs, counted over 10,000 on a real Envoy: counts do not depend on how fast the machine is.
 
 require "support/integration"
 require "support/counting"
