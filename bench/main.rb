@@ -10,6 +10,7 @@ require_relative "harness/scenario"
 module Bench
   # Parses the options, runs what they ask for and writes the report.
   class Main
+    SCALING = "scaling"
     FAST_ROUNDS = 7
     ROUNDS = 3
     MAX_SECONDS = 15
@@ -26,17 +27,25 @@ module Bench
 
     def call
       require_relative "harness/report"
-      measure unless @options[:report]
+      work unless @options[:report]
       Report.write
-      Report.print($stdout, Report.latest)
+      Report.print($stdout, Report.latest) unless @names == [SCALING]
     end
 
     private
 
+    def work
+      return measure unless @names == [SCALING]
+
+      require_relative "harness/scaling"
+      Scaling.new.call
+    end
+
     def parser
       OptionParser.new do |parser|
         parser.banner = "Usage: bin/bench [options] [SCENARIO…]"
-        parser.separator("\nScenarios: all (the default), or of these:\n#{list}\nOptions:")
+        parser.separator("\nScenarios: all (the default), or of these:\n#{list}\n" \
+                         "Or, alone: scaling, how Ruvoy's costs grow with connections, bodies and so on.\n\nOptions:")
         parser.on("--quick", "one round of 1 s of each, in 3 minutes: to see that it works, not to compare")
         parser.on("--rounds N", Integer, "rounds of a scenario (#{FAST_ROUNDS} of fast, #{ROUNDS} of others)")
         parser.on("--seconds N", Integer, "how long a server is measured in a round (3; at most 15)")

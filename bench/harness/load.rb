@@ -26,7 +26,7 @@ module Bench
     # @return [Hash{String => Numeric}]
     # @raise [Failed] if the client gave no result
     def run(scenario, port, seconds)
-      url = "#{scenario.scheme}://127.0.0.1:#{port}/"
+      url = "#{scenario.scheme}://127.0.0.1:#{port}#{scenario.path}"
       scenario.http2 ? h2load(scenario, url, seconds) : wrk(scenario, url, seconds)
     end
 

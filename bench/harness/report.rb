@@ -29,12 +29,14 @@ module Bench
     # @param results [Hash] of a run
     # @param scratch [Boolean] whether the run was only a trial, which must not replace the results that are kept
     def store(results, scratch: false)
-      FileUtils.mkdir_p(RESULTS)
       FileUtils.rm_f(SCRATCH)
       write_json(scratch ? SCRATCH : RUN, results)
     end
 
-    def write_json(path, value) = File.write(path, "#{JSON.pretty_generate(value)}\n")
+    def write_json(path, value)
+      FileUtils.mkdir_p(File.dirname(path))
+      File.write(path, "#{JSON.pretty_generate(value)}\n")
+    end
 
     # @return [Hash] the results of the last run, a trial among them
     def latest = read(SCRATCH) || read(RUN) || abort("bench: there are no results yet")
