@@ -9,8 +9,10 @@ module Counting
   MODULE = File.join(ROOT, "target/gates/release/libruvoy_fiber.so")
 
   # The bounds of the gates, each for one request.
-  OBJECTS = 33
-  ALLOCATIONS = 12
+  OBJECTS = 31
+  # Where the owner thread sleeps between any two requests.
+  OBJECTS_AND_SLEEP = 35
+  ALLOCATIONS = 10
   WAKEUPS = 0.15
   SYSTEM_CALLS = 0.01
 
