@@ -42,7 +42,10 @@ module Ruvoy
       "rack.input" => Input::EMPTY,
       "rack.multithread" => true, # Requests interleave, if in fibers.
       "rack.multiprocess" => false,
-      "rack.run_once" => false
+      "rack.run_once" => false,
+      # Each request has its own; an entry that is there already is set faster than one is added.
+      "rack.early_hints" => nil,
+      "rack.response_finished" => nil
     }.freeze
 
     # @param app [#call] the Rack application

@@ -130,6 +130,8 @@ module Ruvoy
     end
 
     def bytesize(chunks)
+      return Body.check_chunk(chunks.first).bytesize if chunks.size == 1
+
       chunks.sum { |chunk| Body.check_chunk(chunk).bytesize }
     end
 

@@ -78,7 +78,9 @@ module Ruvoy
     end
 
     def append(fields, name, value)
-      if value.is_a?(Array)
+      if value.is_a?(String) && value.ascii_only? && !FORBIDDEN.match?(value) # nearly always
+        fields << name << value
+      elsif value.is_a?(Array)
         value.each { |one| fields << name << check(name, one.to_s) }
       else
         text = value.to_s

@@ -234,7 +234,7 @@ module Ruvoy
     def release
       @released = true
       @native.release(@id)
-      wake
+      wake if @readers || @writers
     end
 
     private

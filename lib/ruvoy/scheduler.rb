@@ -3,10 +3,11 @@
 # The Async scheduler of the owner thread, driven from its root fiber by the {Server}'s loop.
 
 require "async"
+require_relative "starter"
 
 module Ruvoy
-  # An Async::Scheduler on whose root fiber tasks are started and fibers woken: they get control at once, by a plain
-  # transfer. Async itself would put the root fiber into its ready queue each time, though it is the loop anyway.
+  # An Async::Scheduler on whose root fiber fibers are woken, and on whose {Starter}s they are started: they get control
+  # at once. Async itself would put the root fiber into its ready queue each time, though it is the loop anyway.
   class Scheduler < Async::Scheduler
     # How long {#shut_down} waits for each turn of the loop.
     TURN_SECONDS = 0.05
@@ -19,9 +20,17 @@ module Ruvoy
     end
 
     # @param fiber [Fiber] gets control until it waits
+    # @param argument [Object] what it gets; not a splat, which would make an Array for each request
     # @return [void]
-    def resume(fiber, *)
-      Fiber.current.equal?(@root) ? fiber.transfer(*) : super
+    def resume(fiber, argument = nil)
+      current = Fiber.current
+      if current.equal?(@root)
+        fiber.transfer(argument)
+      elsif current.is_a?(Starter)
+        current.start(fiber, argument)
+      else
+        super
+      end
     end
 
     # Stops every task; gives up on those that do not end.

@@ -9,10 +9,12 @@ require_relative "failure"
 require_relative "handover"
 require_relative "request"
 require_relative "scheduler"
+require_relative "starter"
 
 module Ruvoy
-  # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started, and
-  # each waiting fiber woken, by a plain transfer from here. The thread sleeps only in the scheduler, after Rust agreed.
+  # Drives the scheduler from the root fiber. A batch of events crosses at once; each request's task is started from a
+  # {Starter}, and each waiting fiber woken by a plain transfer from here. The thread sleeps only in the scheduler,
+  # after Rust agreed.
   class Server
     # Under load other fibers have a turn after this many batches.
     BATCHES_A_TURN = 8
@@ -20,7 +22,10 @@ module Ruvoy
     MAX_FAILURES = 10
     # How long tasks that the application left behind may take to unwind at the end.
     CLOSE_SECONDS = 1.0
-    private_constant :BATCHES_A_TURN, :MAX_FAILURES, :CLOSE_SECONDS
+    # An event is a request's id and, below it, so many bits that tell what happened.
+    EVENT_BITS = 8
+    EVENT_MASK = 0xff
+    private_constant :BATCHES_A_TURN, :MAX_FAILURES, :CLOSE_SECONDS, :EVENT_BITS, :EVENT_MASK
 
     # Loads the application.
     # @param native [Module] Ruvoy::Native, or what has its methods
@@ -69,6 +74,7 @@ module Ruvoy
       @wakeup = IO.for_fd(@native.wakeup_fd, autoclose: false)
       @watcher = Async::Task.new(@scheduler, annotation: "wakeup") { watch }
       @watcher.run
+      @starters = Starter::Pool.new { next_step }
     end
 
     # What the rackup put into the root fiber's storage would be inherited by every request.
@@ -97,14 +103,30 @@ module Ruvoy
       survive(e)
     end
 
+    # Starters take the new requests; what concerns others is dealt with here, where their fibers can be woken.
     def drain
-      while (event = @native.next_event)
+      while (event = @starters.run)
         handle(event)
       end
     end
 
+    # On a starter: takes one event.
+    # @return [nil, Integer, false] nil: it was a new request, which was started; an event of another kind; false: there
+    #   is none
+    def next_step
+      event = @native.next_event or return false
+      return event unless event.anybits?(Request::REQUEST)
+
+      start(event >> EVENT_BITS)
+      nil
+    rescue Exception => e # rubocop:disable Lint/RescueException -- as in turn
+      report(e)
+    end
+
     def handle(event)
-      event.zero? ? @stopping = true : dispatch(event >> 8, event & 0xff)
+      return @stopping = true if event.zero?
+
+      @requests[event >> EVENT_BITS]&.notify(event & EVENT_MASK)
     rescue Exception => e # rubocop:disable Lint/RescueException -- as in turn
       report(e)
     end
@@ -121,11 +143,6 @@ module Ruvoy
       raise error if @failures > MAX_FAILURES
 
       report(error)
-    end
-
-    def dispatch(id, bits)
-      start(id) if bits.anybits?(Request::REQUEST)
-      @requests[id]&.notify(bits)
     end
 
     def start(id)
@@ -153,6 +170,7 @@ module Ruvoy
 
     def report(error)
       @failure.report(error, "a fiber of the application ended with an exception")
+      nil
     end
 
     def close

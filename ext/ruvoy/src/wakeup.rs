@@ -3,19 +3,18 @@
 use std::{
     io,
     os::fd::{AsRawFd, OwnedFd, RawFd},
-    sync::atomic::{AtomicBool, Ordering},
 };
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::exchange::{Arc, Wakeup};
+use crate::{
+    counts::{Count, count},
+    exchange::{Arc, Wakeup},
+};
 
-/// An eventfd that remembers whether it was written.
+/// An eventfd.
 #[derive(Debug)]
-pub struct EventFd {
-    fd: OwnedFd,
-    written: AtomicBool,
-}
+pub struct EventFd(OwnedFd);
 
 impl EventFd {
     /// A new one that does not block.
@@ -24,21 +23,19 @@ impl EventFd {
     ///
     /// The system's, such as too many open files.
     pub fn new() -> io::Result<Arc<Self>> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Arc::new(Self { fd, written: AtomicBool::new(false) }))
+        Ok(Arc::new(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)))
     }
 
     /// The descriptor, open as long as this lives.
     pub fn raw(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.0.as_raw_fd()
     }
 
-    /// Owner thread: makes it unreadable again, if it was written.
+    /// Owner thread: makes it unreadable again, after a sleep. A worker that has decided to write and comes to it only
+    /// later ends the next sleep early, which does no harm.
     pub fn clear(&self) {
-        if self.written.swap(false, Ordering::AcqRel) {
-            // EAGAIN cannot be: `written` is set after the write and cleared here alone.
-            let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
-        }
+        // EAGAIN: something else has ended the sleep.
+        let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
 
@@ -47,9 +44,8 @@ pub struct SharedEventFd(pub Arc<EventFd>);
 
 impl Wakeup for SharedEventFd {
     fn wake(&self) {
+        count(Count::Wakeup);
         // The one error of a write to an eventfd, EAGAIN, means that it is readable already.
-        let _ = rustix::io::write(&self.0.fd, &1_u64.to_ne_bytes());
-        // After the write: a clear in between leaves it readable, and the next clear reads it.
-        self.0.written.store(true, Ordering::Release);
+        let _ = rustix::io::write(&self.0.0, &1_u64.to_ne_bytes());
     }
 }

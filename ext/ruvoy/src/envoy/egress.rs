@@ -34,20 +34,33 @@ pub fn carry_out<EHF: EnvoyHttpFilter>(command: &Command, envoy: &mut EHF) {
         }
         Command::Data(bytes) => envoy.send_response_data(bytes, false),
         Command::End(trailers) if trailers.is_empty() => envoy.send_response_data(b"", true),
-        Command::End(trailers) => envoy.send_response_trailers(&pairs(trailers, None)),
+        Command::End(trailers) => with_pairs(trailers, None, |pairs| envoy.send_response_trailers(pairs)),
         Command::Reset => envoy.reset_stream(ResetReason::LocalReset, "ruvoy_response_failed"),
     }
 }
 
 fn send_head<EHF: EnvoyHttpFilter>(head: &Head, end_stream: bool, envoy: &mut EHF) {
-    let status = head.status.to_string();
-    envoy.send_response_headers(&pairs(&head.fields, Some(&status)), end_stream);
+    let digit = |power: u16| b"0123456789"[usize::from(head.status / power % 10)];
+    let status = [digit(100), digit(10), digit(1)];
+    with_pairs(&head.fields, Some(&status), |pairs| envoy.send_response_headers(pairs, end_stream));
 }
 
+/// So many fields, the status among them, take no memory of the heap.
+const PAIRS_ON_STACK: usize = 32;
+
 /// The fields as the SDK takes them. Names were checked to be tokens, which are ASCII.
-pub fn pairs<'a>(fields: &'a Fields, status: Option<&'a str>) -> Vec<(&'a str, &'a [u8])> {
-    let mut pairs = Vec::with_capacity(fields.len() + 1);
-    pairs.extend(status.map(|status| (":status", status.as_bytes())));
-    pairs.extend(fields.iter().filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value))));
-    pairs
+pub fn with_pairs<R>(fields: &Fields, status: Option<&[u8]>, send: impl FnOnce(&[(&str, &[u8])]) -> R) -> R {
+    let status = status.map(|status| (":status", status));
+    let named = fields.iter().filter_map(|(name, value)| Some((std::str::from_utf8(name).ok()?, value)));
+    let pairs = status.into_iter().chain(named);
+    if fields.len() >= PAIRS_ON_STACK {
+        return send(&pairs.collect::<Vec<_>>());
+    }
+    let mut array = [("", &b""[..]); PAIRS_ON_STACK];
+    let mut count = 0;
+    for (place, pair) in array.iter_mut().zip(pairs) {
+        *place = pair;
+        count += 1;
+    }
+    send(&array[..count])
 }

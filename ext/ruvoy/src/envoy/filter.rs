@@ -19,7 +19,10 @@ use super::{
     offers::Offers,
     upstream::UpstreamCalls,
 };
-use crate::exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream};
+use crate::{
+    counts::{Count, count},
+    exchange::{Arc, Commit, Exchange, Fields, Limits, MAIL, Notice, Progress, Stream},
+};
 
 /// One stream.
 pub struct RackFilter {
@@ -52,6 +55,7 @@ struct Scheduler<S>(S);
 
 impl<S: EnvoyHttpFilterScheduler> Commit for Scheduler<S> {
     fn commit(&self, event: u64) {
+        count(if event == MAIL { Count::Commit } else { Count::Bell });
         self.0.commit(event);
     }
 }

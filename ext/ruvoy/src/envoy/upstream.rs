@@ -126,14 +126,17 @@ impl UpstreamCalls {
     fn start<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, id: CallId, outgoing: &Outgoing) -> Result<(), Failure> {
         let target = outgoing.target.clone();
         let started = Instant::now();
-        let opening = Opening {
-            cluster: &target.cluster,
-            fields: &egress::pairs(&outgoing.fields, None),
-            body: &outgoing.body,
-            end_stream: !outgoing.body_follows,
-            timeout_ms: target.timeout_ms,
-        };
-        let stream = HttpStream::start(envoy, &opening).map_err(|error| match error {
+        let stream = egress::with_pairs(&outgoing.fields, None, |fields| {
+            let opening = Opening {
+                cluster: &target.cluster,
+                fields,
+                body: &outgoing.body,
+                end_stream: !outgoing.body_follows,
+                timeout_ms: target.timeout_ms,
+            };
+            HttpStream::start(envoy, &opening)
+        });
+        let stream = stream.map_err(|error| match error {
             InitResult::ClusterNotFound => Failure::NoCluster,
             _ => Failure::Unavailable,
         })?;

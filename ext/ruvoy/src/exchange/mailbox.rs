@@ -63,7 +63,10 @@ const MERGE_BYTES: usize = 16 * 1024;
 /// A queue of commands. The stream's lock guards it.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    commands: VecDeque<Command>,
+    /// The next command; in most responses the only one, which therefore takes no memory of its own.
+    next: Option<Command>,
+    /// Those after it; empty while there is no next one.
+    later: VecDeque<Command>,
     held: usize,
     progress: Progress,
     /// An event for the worker is on its way.
@@ -96,11 +99,12 @@ impl Mailbox {
         };
         self.progress = reached;
         self.held += command.body_len();
-        match (self.commands.back_mut(), command) {
+        match (self.later.back_mut().or(self.next.as_mut()), command) {
             (Some(Command::Data(last)), Command::Data(next)) if last.len() + next.len() <= MERGE_BYTES => {
                 last.extend_from_slice(&next);
             }
-            (_, command) => self.commands.push_back(command),
+            (None, command) => self.next = Some(command),
+            (Some(_), command) => self.later.push_back(command),
         }
         true
     }
@@ -112,18 +116,20 @@ impl Mailbox {
 
     /// The next command; none where it is body data and the client is `blocked`.
     pub fn pop(&mut self, blocked: bool) -> Option<Command> {
-        if blocked && self.commands.front().is_some_and(Command::waits) {
+        if blocked && self.next.as_ref().is_some_and(Command::waits) {
             // A reset overtakes the body that it makes worthless.
-            return (self.commands.back() == Some(&Command::Reset)).then_some(Command::Reset);
+            return (self.later.back() == Some(&Command::Reset)).then_some(Command::Reset);
         }
-        let command = self.commands.pop_front()?;
+        let command = self.next.take()?;
+        self.next = self.later.pop_front();
         self.held -= command.body_len();
         Some(command)
     }
 
     /// Drops everything; returns how many body bytes were held.
     pub fn clear(&mut self) -> usize {
-        self.commands.clear();
+        self.next = None;
+        self.later.clear();
         std::mem::take(&mut self.held)
     }
 }

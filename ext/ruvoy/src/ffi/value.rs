@@ -2,7 +2,7 @@
 //! that the caller holds the VM's lock.
 
 use magnus::{
-    Error, RHash, RString, Ruby, TryConvert,
+    Error, RHash, RString, Ruby, TryConvert, Value,
     rb_sys::{AsRawValue, FromRawValue, protect},
 };
 
@@ -24,4 +24,21 @@ pub fn duplicate(ruby: &Ruby, hash: RHash) -> Result<RHash, Error> {
     let copy = protect(|| unsafe { rb_sys::rb_hash_dup(hash.as_raw()) })?;
     // SAFETY: `protect` returned the value that `rb_hash_dup` made.
     RHash::try_convert(unsafe { magnus::Value::from_raw(copy) })
+}
+
+/// Sets entries, which must lie on the stack, where the collector sees them.
+///
+/// # Errors
+///
+/// What Ruby raises: NoMemoryError, or FrozenError.
+pub fn set_entries(hash: RHash, entries: &[(Value, Value)]) -> Result<(), Error> {
+    let set_all = || {
+        for (key, value) in entries {
+            // SAFETY: the first argument is a Hash; what this raises is caught by `protect`, and the loop has nothing
+            // to drop.
+            unsafe { rb_sys::rb_hash_aset(hash.as_raw(), key.as_raw(), value.as_raw()) };
+        }
+        hash.as_raw()
+    };
+    protect(set_all).map(|_| ())
 }

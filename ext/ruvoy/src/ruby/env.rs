@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use magnus::{
-    Error, RHash, RString, Ruby,
+    Error, RHash, RString, Ruby, Value,
     value::{InnerValue, Opaque, ReprValue},
 };
 
@@ -17,7 +17,11 @@ use crate::{
 /// Header names beyond this many are made anew each time: clients choose them.
 const MAX_KNOWN_HEADERS: usize = 512;
 
-/// The env keys that every request has.
+/// The same for authorities, and for their bytes.
+const MAX_KNOWN_AUTHORITIES: usize = 64;
+const MAX_KNOWN_AUTHORITY_BYTES: usize = 256;
+
+/// The env keys that every request has, and the host.
 struct Keys {
     method: Opaque<RString>,
     path: Opaque<RString>,
@@ -32,43 +36,72 @@ struct Keys {
     protocol: Opaque<RString>,
 }
 
+/// A header that was seen before.
+struct KnownHeader {
+    key: Opaque<RString>,
+    /// The last env that had it.
+    env: u64,
+}
+
+/// `SERVER_NAME`, and `SERVER_PORT` if the authority has one.
+#[derive(Clone, Copy)]
+struct Authority {
+    name: Opaque<RString>,
+    port: Option<Opaque<RString>>,
+}
+
 /// Makes envs, remembering the strings that requests have in common.
 pub struct EnvBuilder {
+    /// Has room, and already an entry, for what every request has: replacing values is cheaper than growing.
     template: Opaque<RHash>,
     keys: Keys,
     /// Values that recur: methods, schemes, protocols and ports.
     values: HashMap<Vec<u8>, Opaque<RString>>,
-    headers: HashMap<Vec<u8>, Opaque<RString>>,
+    headers: HashMap<Vec<u8>, KnownHeader>,
+    authorities: HashMap<Vec<u8>, Authority>,
     empty: Opaque<RString>,
+    /// How many envs were begun.
+    envs: u64,
 }
 
 impl EnvBuilder {
     /// A builder whose envs begin as copies of `template`.
-    pub fn new(ruby: &Ruby, template: RHash) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// NoMemoryError.
+    pub fn new(ruby: &Ruby, template: RHash) -> Result<Self, Error> {
+        let key = |name| permanent_key(ruby, name);
+        let keys = Keys {
+            method: key("REQUEST_METHOD"),
+            path: key("PATH_INFO"),
+            query: key("QUERY_STRING"),
+            uri: key("REQUEST_URI"),
+            server_name: key("SERVER_NAME"),
+            server_port: key("SERVER_PORT"),
+            server_protocol: key("SERVER_PROTOCOL"),
+            remote_addr: key("REMOTE_ADDR"),
+            scheme: key("rack.url_scheme"),
+            host: key("HTTP_HOST"),
+            protocol: key("rack.protocol"),
+        };
+        let template = ffi::value::duplicate(ruby, template)?;
+        for key in keys.of_every_request() {
+            template.aset(key.get_inner_with(ruby), ())?;
+        }
         ruby.gc_register_mark_object(template);
-        let key = |name: &str| permanent(ruby, name.as_bytes());
         let values = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "http", "https", "80", "443"];
         let protocols = ["HTTP/1.0", "HTTP/1.1", "HTTP/2", "HTTP/3"];
         let values = values.iter().chain(&protocols);
-        Self {
+        Ok(Self {
             template: template.into(),
-            keys: Keys {
-                method: key("REQUEST_METHOD"),
-                path: key("PATH_INFO"),
-                query: key("QUERY_STRING"),
-                uri: key("REQUEST_URI"),
-                server_name: key("SERVER_NAME"),
-                server_port: key("SERVER_PORT"),
-                server_protocol: key("SERVER_PROTOCOL"),
-                remote_addr: key("REMOTE_ADDR"),
-                scheme: key("rack.url_scheme"),
-                host: key("HTTP_HOST"),
-                protocol: key("rack.protocol"),
-            },
+            keys,
             values: values.map(|value| (value.as_bytes().to_vec(), permanent(ruby, value.as_bytes()))).collect(),
             headers: HashMap::new(),
+            authorities: HashMap::new(),
             empty: permanent(ruby, b""),
-        }
+            envs: 0,
+        })
     }
 
     /// The env of `request`.
@@ -77,64 +110,81 @@ impl EnvBuilder {
     ///
     /// NoMemoryError.
     pub fn build(&mut self, ruby: &Ruby, request: &Request) -> Result<RHash, Error> {
-        let env = ffi::value::duplicate(ruby, self.template.get_inner_with(ruby))?;
-        let set = |key: Opaque<RString>, value: RString| env.aset(key.get_inner_with(ruby), value);
+        self.envs += 1;
+        let mut env = Entries::new(ffi::value::duplicate(ruby, self.template.get_inner_with(ruby))?);
         let (line, headers) = request.parts();
         let (path, query) = split_target(line.target);
-        let (name, port) = split_authority(line.authority);
-        let port = port.unwrap_or(if line.scheme == b"https" { b"443" } else { b"80" });
-        set(self.keys.method, self.value(ruby, line.method))?;
-        set(self.keys.path, ruby.str_from_slice(path))?;
-        set(self.keys.query, self.value(ruby, query))?;
-        set(self.keys.uri, ruby.str_from_slice(line.target))?;
-        set(self.keys.server_name, ruby.str_from_slice(name))?;
-        set(self.keys.server_port, self.value(ruby, port))?;
-        set(self.keys.server_protocol, self.value(ruby, line.protocol))?;
-        set(self.keys.remote_addr, ruby.str_from_slice(without_port(line.peer)))?;
-        set(self.keys.scheme, self.value(ruby, line.scheme))?;
+        let authority = self.authority(ruby, line.authority);
+        let port = authority.port.map(|port| port.get_inner_with(ruby));
+        let port = port.unwrap_or_else(|| self.value(ruby, if line.scheme == b"https" { b"443" } else { b"80" }));
+        let key = |key: Opaque<RString>| key.get_inner_with(ruby);
+        env.set(key(self.keys.method), self.value(ruby, line.method))?;
+        env.set(key(self.keys.path), ruby.str_from_slice(path))?;
+        env.set(key(self.keys.query), self.value(ruby, query))?;
+        env.set(key(self.keys.uri), ruby.str_from_slice(line.target))?;
+        env.set(key(self.keys.server_name), key(authority.name))?;
+        env.set(key(self.keys.server_port), port)?;
+        env.set(key(self.keys.server_protocol), self.value(ruby, line.protocol))?;
+        env.set(key(self.keys.remote_addr), ruby.str_from_slice(without_port(line.peer)))?;
+        env.set(key(self.keys.scheme), self.value(ruby, line.scheme))?;
         if !line.authority.is_empty() {
-            set(self.keys.host, ruby.str_from_slice(line.authority))?;
+            env.set(key(self.keys.host), ruby.str_from_slice(line.authority))?;
         }
         for (name, value) in headers {
-            self.header(ruby, env, (name, value))?;
+            self.header(ruby, &mut env, (name, value))?;
         }
-        Ok(env)
+        env.finish()
     }
 
-    fn header(&mut self, ruby: &Ruby, env: RHash, (name, value): (&[u8], &[u8])) -> Result<(), Error> {
+    fn header(&mut self, ruby: &Ruby, env: &mut Entries, (name, value): (&[u8], &[u8])) -> Result<(), Error> {
         if name == b"upgrade" {
             let list = ruby.ary_new();
             for protocol in value.split(|&byte| byte == b',') {
                 list.push(ruby.str_from_slice(protocol.trim_ascii()))?;
             }
-            env.aset(self.keys.protocol.get_inner_with(ruby), list)?;
+            env.set(self.keys.protocol.get_inner_with(ruby), list)?;
         }
-        let key = self.header_key(ruby, name).get_inner_with(ruby);
         let value = ruby.str_from_slice(value);
-        match env.get(key).and_then(RString::from_value) {
-            Some(earlier) => {
-                let joined = ffi::value::with_bytes(earlier, <[u8]>::to_vec);
-                let joined = ruby.str_from_slice(&joined);
-                joined.cat(separator(name));
-                joined.buf_append(value)?;
-                env.aset(key, joined)
-            }
-            None => env.aset(key, value),
+        let (key, first) = self.header_key(ruby, name);
+        if first {
+            return env.set(key, value);
         }
+        let Some(earlier) = env.get(key)? else { return env.set(key, value) };
+        let joined = ffi::value::with_bytes(earlier, <[u8]>::to_vec);
+        let joined = ruby.str_from_slice(&joined);
+        joined.cat(separator(name));
+        joined.buf_append(value)?;
+        env.set(key, joined)
     }
 
-    fn header_key(&mut self, ruby: &Ruby, name: &[u8]) -> Opaque<RString> {
-        if let Some(key) = self.headers.get(name) {
-            return *key;
+    /// The env key of a header, and whether it is surely the request's first field of that name.
+    fn header_key(&mut self, ruby: &Ruby, name: &[u8]) -> (RString, bool) {
+        if let Some(known) = self.headers.get_mut(name) {
+            let last = std::mem::replace(&mut known.env, self.envs);
+            return (known.key.get_inner_with(ruby), last != self.envs && name != b"host");
         }
         let key = env_key(name);
         if self.headers.len() < MAX_KNOWN_HEADERS {
-            let permanent = permanent(ruby, &key);
-            self.headers.insert(name.to_vec(), permanent);
-            permanent
+            let key = permanent_key(ruby, &key);
+            self.headers.insert(name.to_vec(), KnownHeader { key, env: self.envs });
+            (key.get_inner_with(ruby), name != b"host")
         } else {
-            ruby.str_from_slice(&key).into()
+            (ruby.str_new(&key), false)
         }
+    }
+
+    fn authority(&mut self, ruby: &Ruby, authority: &[u8]) -> Authority {
+        if let Some(known) = self.authorities.get(authority) {
+            return *known;
+        }
+        let (name, port) = split_authority(authority);
+        let known = self.authorities.len() < MAX_KNOWN_AUTHORITIES && authority.len() <= MAX_KNOWN_AUTHORITY_BYTES;
+        let make = |bytes| if known { permanent(ruby, bytes) } else { ruby.str_from_slice(bytes).into() };
+        let made = Authority { name: make(name), port: port.map(make) };
+        if known {
+            self.authorities.insert(authority.to_vec(), made);
+        }
+        made
     }
 
     fn value(&self, ruby: &Ruby, value: &[u8]) -> RString {
@@ -146,7 +196,62 @@ impl EnvBuilder {
     }
 }
 
-/// A frozen string that lives as long as the VM.
+impl Keys {
+    fn of_every_request(&self) -> [Opaque<RString>; 9] {
+        [
+            self.method,
+            self.path,
+            self.query,
+            self.uri,
+            self.server_name,
+            self.server_port,
+            self.server_protocol,
+            self.remote_addr,
+            self.scheme,
+        ]
+    }
+}
+
+/// Entries on their way into a hash, several at a time. It must stay on the stack, where Ruby's collector looks.
+struct Entries {
+    hash: RHash,
+    waiting: [(Value, Value); Self::AT_ONCE],
+    count: usize,
+}
+
+impl Entries {
+    const AT_ONCE: usize = 24;
+
+    fn new(hash: RHash) -> Self {
+        Self { hash, waiting: [(hash.as_value(), hash.as_value()); Self::AT_ONCE], count: 0 }
+    }
+
+    fn set(&mut self, key: RString, value: impl ReprValue) -> Result<(), Error> {
+        if self.count == Self::AT_ONCE {
+            self.flush()?;
+        }
+        self.waiting[self.count] = (key.as_value(), value.as_value());
+        self.count += 1;
+        Ok(())
+    }
+
+    fn get(&mut self, key: RString) -> Result<Option<RString>, Error> {
+        self.flush()?;
+        Ok(self.hash.get(key).and_then(RString::from_value))
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let count = std::mem::take(&mut self.count);
+        ffi::value::set_entries(self.hash, &self.waiting[..count])
+    }
+
+    fn finish(mut self) -> Result<RHash, Error> {
+        self.flush()?;
+        Ok(self.hash)
+    }
+}
+
+/// A frozen binary string that lives as long as the VM.
 fn permanent(ruby: &Ruby, bytes: &[u8]) -> Opaque<RString> {
     let string = ruby.str_from_slice(bytes);
     string.freeze();
@@ -154,12 +259,20 @@ fn permanent(ruby: &Ruby, bytes: &[u8]) -> Opaque<RString> {
     string.into()
 }
 
+/// The string that a literal of the same text is, so that as a key it is found without comparing bytes.
+fn permanent_key(ruby: &Ruby, name: &str) -> Opaque<RString> {
+    let key = ruby.str_new(name).to_interned_str();
+    ruby.gc_register_mark_object(key);
+    key.into()
+}
+
 /// `content-type` → `CONTENT_TYPE`, `x-y` → `HTTP_X_Y`.
-fn env_key(name: &[u8]) -> Vec<u8> {
-    let upper = name.iter().map(|byte| if *byte == b'-' { b'_' } else { byte.to_ascii_uppercase() });
-    match name {
-        b"content-type" | b"content-length" => upper.collect(),
-        _ => b"HTTP_".iter().copied().chain(upper).collect(),
+fn env_key(name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    let upper = name.chars().map(|char| if char == '-' { '_' } else { char.to_ascii_uppercase() });
+    match &*name {
+        "content-type" | "content-length" => upper.collect(),
+        _ => "HTTP_".chars().chain(upper).collect(),
     }
 }
 
@@ -211,8 +324,8 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(env_key(b"content-length"), b"CONTENT_LENGTH");
-        assert_eq!(env_key(b"x-request-id"), b"HTTP_X_REQUEST_ID");
+        assert_eq!(env_key(b"content-length"), "CONTENT_LENGTH");
+        assert_eq!(env_key(b"x-request-id"), "HTTP_X_REQUEST_ID");
         assert_eq!(separator(b"cookie"), "; ");
         assert_eq!(separator(b"accept"), ", ");
     }

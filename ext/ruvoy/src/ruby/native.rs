@@ -22,6 +22,8 @@ use crate::{
 struct Native {
     owner: Owner,
     wakeup: Arc<EventFd>,
+    /// The owner thread has declared itself idle, and may have been woken through the eventfd since.
+    armed: bool,
     buffer_bytes: usize,
     env: Option<EnvBuilder>,
 }
@@ -42,7 +44,7 @@ const EVENT_BITS: u32 = 8;
 ///
 /// What Ruby raises.
 pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usize) -> Result<RModule, Error> {
-    NATIVE.with_borrow_mut(|native| *native = Some(Native { owner, wakeup, buffer_bytes, env: None }));
+    NATIVE.with_borrow_mut(|native| *native = Some(Native { owner, wakeup, armed: false, buffer_bytes, env: None }));
     let module = ruby.define_module("Ruvoy")?.define_module("Native")?;
     module.define_singleton_method("wakeup_fd", function!(wakeup_fd, 0))?;
     module.define_singleton_method("take", function!(take, 0))?;
@@ -66,6 +68,8 @@ pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usi
     module.define_singleton_method("log", function!(write_log, 2))?;
     module.define_singleton_method("buffer_bytes", function!(buffer_bytes_limit, 0))?;
     module.define_singleton_method("inflight", function!(inflight, 0))?;
+    #[cfg(feature = "count-allocations")]
+    module.define_singleton_method("counts", function!(counts, 0))?;
     Ok(module)
 }
 
@@ -103,7 +107,9 @@ fn wakeup_fd(ruby: &Ruby) -> Result<RawFd, Error> {
 
 fn take(ruby: &Ruby) -> Result<usize, Error> {
     with(ruby, |native| {
-        native.wakeup.clear();
+        if std::mem::take(&mut native.armed) {
+            native.wakeup.clear();
+        }
         native.owner.take()
     })
 }
@@ -118,11 +124,14 @@ fn next_event(ruby: &Ruby) -> Result<Option<u64>, Error> {
 }
 
 fn arm(ruby: &Ruby) -> Result<bool, Error> {
-    with(ruby, |native| native.owner.arm())
+    with(ruby, |native| {
+        native.armed = native.owner.arm();
+        native.armed
+    })
 }
 
 fn set_template(ruby: &Ruby, template: RHash) -> Result<(), Error> {
-    let builder = EnvBuilder::new(ruby, template);
+    let builder = EnvBuilder::new(ruby, template)?;
     with(ruby, |native| native.env = Some(builder))
 }
 
@@ -256,6 +265,16 @@ fn buffer_bytes_limit(ruby: &Ruby) -> Result<usize, Error> {
 
 fn inflight(ruby: &Ruby) -> Result<usize, Error> {
     with(ruby, |native| native.owner.exchange().inflight())
+}
+
+/// For the gates: what this module has done so far.
+#[cfg(feature = "count-allocations")]
+fn counts(ruby: &Ruby) -> Result<RHash, Error> {
+    let counts = ruby.hash_new();
+    for (name, count) in crate::counts::counting::all() {
+        counts.aset(name, count)?;
+    }
+    Ok(counts)
 }
 
 /// Any Ruby thread.

@@ -27,7 +27,7 @@ fn with_the_vm() {
 }
 
 fn builder(ruby: &Ruby) -> Result<EnvBuilder, Error> {
-    Ok(EnvBuilder::new(ruby, ruby.eval(r#"{"rack.run_once" => false}.freeze"#)?))
+    EnvBuilder::new(ruby, ruby.eval(r#"{"rack.run_once" => false}.freeze"#)?)
 }
 
 fn line() -> Line<'static> {
