@@ -341,11 +341,14 @@ impl Stream {
         if state.gone {
             return Err(Gone);
         }
+        Ok(self.room_or_wait(&mut state))
+    }
+
+    /// How many bytes of body may be written now; where it is 0, a writer waits from now on.
+    pub(super) fn room_or_wait(&self, state: &mut State) -> usize {
         let room = self.room(state.mailbox.held());
-        if room == 0 {
-            state.mailbox.waiting = true;
-        }
-        Ok(room)
+        state.mailbox.waiting |= room == 0;
+        room
     }
 
     /// Sends a piece of the body, of no more than [`Stream::output_room`] bytes.

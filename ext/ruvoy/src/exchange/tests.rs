@@ -373,6 +373,17 @@ mod under_loom {
     use super::*;
     use loom::thread;
 
+    /// An owner, and a stream that it serves.
+    fn served() -> (Owner, Arc<Stream>) {
+        let exchange = Exchange::new(Box::new(Counter::new()));
+        let mut owner = Owner::new(Arc::clone(&exchange));
+        let (stream, _) = stream(&exchange);
+        let _ = stream.submit();
+        owner.take();
+        assert!(owner.next_event().is_some());
+        (owner, stream)
+    }
+
     #[test]
     fn no_request_is_left_in_the_queue_of_a_sleeping_owner() {
         loom::model(|| {
@@ -450,12 +461,7 @@ mod under_loom {
     #[test]
     fn a_reader_that_waits_is_told() {
         loom::model(|| {
-            let exchange = Exchange::new(Box::new(Counter::new()));
-            let mut owner = Owner::new(Arc::clone(&exchange));
-            let (stream, _) = stream(&exchange);
-            let _ = stream.submit();
-            owner.take();
-            assert!(owner.next_event().is_some());
+            let (mut owner, stream) = served();
             let worker = {
                 let stream = Arc::clone(&stream);
                 thread::spawn(move || {
@@ -473,12 +479,7 @@ mod under_loom {
     #[test]
     fn a_caller_that_waits_is_told() {
         loom::model(|| {
-            let exchange = Exchange::new(Box::new(Counter::new()));
-            let mut owner = Owner::new(Arc::clone(&exchange));
-            let (stream, _) = stream(&exchange);
-            let _ = stream.submit();
-            owner.take();
-            assert!(owner.next_event().is_some());
+            let (mut owner, stream) = served();
             let target = Target { limit: 10, whole: true, ..Target::default() };
             let call = stream.open_call(target).expect("room");
             stream.start_call(call, Fields::default(), Some(Vec::new()));
@@ -500,12 +501,7 @@ mod under_loom {
     #[test]
     fn a_call_is_either_answered_or_abandoned_when_its_request_ends() {
         loom::model(|| {
-            let exchange = Exchange::new(Box::new(Counter::new()));
-            let mut owner = Owner::new(Arc::clone(&exchange));
-            let (stream, _) = stream(&exchange);
-            let _ = stream.submit();
-            owner.take();
-            assert!(owner.next_event().is_some());
+            let (_owner, stream) = served();
             let worker = {
                 let stream = Arc::clone(&stream);
                 thread::spawn(move || {
@@ -523,7 +519,7 @@ mod under_loom {
             } else {
                 worker.join().expect("no panic");
             }
-            assert_eq!(exchange.budget.held(), 0);
+            assert_eq!(stream.exchange().budget.held(), 0);
         });
     }
 }

@@ -94,9 +94,8 @@ impl Stream {
         if state.gone {
             return Err(Gone);
         }
-        let room = self.room(state.mailbox.held());
+        let room = self.room_or_wait(&mut state);
         if room == 0 {
-            state.mailbox.waiting = true;
             return Ok(Answer::Ready(0));
         }
         let bytes = match state.calls.take(id, room) {
