@@ -50,7 +50,8 @@ module HTTP1
       bytes
     end
 
-    def read_some(max = 65_536) = guarded { @socket.readpartial(max) }
+    # Ruby 3.3's readpartial knows no timeout.
+    def read_some(max = 65_536) = guarded { readable?(TIMEOUT_S) && @socket.readpartial(max) }
 
     # Waits up to `seconds` for something to read; a way to let time pass that answers early.
     def readable?(seconds) = !@socket.wait_readable(seconds).nil?
