@@ -4,9 +4,16 @@
 # runs in each of its processes, without the supervision, which serves no request.
 
 require "falcon/server"
+require "forwardable"
 require "async/http/endpoint"
 require "openssl"
 require "rack"
+require "socket"
+
+# Falcon's libraries ask the TLS socket what only newer versions of the gem openssl pass on.
+missing = %i[remote_address timeout timeout= wait_readable wait_writable] - OpenSSL::SSL::SSLSocket.instance_methods
+OpenSSL::SSL::SSLSocket.extend(Forwardable)
+OpenSSL::SSL::SSLSocket.def_delegators(:to_io, *missing)
 
 rackup, certificate, key = ARGV
 context = certificate && OpenSSL::SSL::SSLContext.new.tap do |ssl|
@@ -16,12 +23,11 @@ context = certificate && OpenSSL::SSL::SSLContext.new.tap do |ssl|
 end
 app = Falcon::Server.middleware(Protocol::Rack::Adapter.parse_file(rackup), cache: false)
 
-Async do
-  bound = IO::Endpoint.tcp("127.0.0.1", 0).bound
-  port = bound.sockets.first.local_address.ip_port
-  url = URI("#{context ? "https" : "http"}://127.0.0.1:#{port}")
-  endpoint = Async::HTTP::Endpoint.new(url, bound, **{ ssl_context: context }.compact)
-  $stdout.sync = true
-  puts "listening on #{port}"
-  Falcon::Server.new(app, endpoint, protocol: endpoint.protocol, scheme: endpoint.scheme).run
-end
+# A free port: what a bound socket of port 0 would be, but TLS endpoints bind for themselves.
+port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+url = "#{context ? "https" : "http"}://127.0.0.1:#{port}"
+endpoint = Async::HTTP::Endpoint.parse(url, **{ ssl_context: context }.compact)
+
+$stdout.sync = true
+puts "listens on #{port}"
+Async { Falcon::Server.new(app, endpoint, protocol: endpoint.protocol, scheme: endpoint.scheme).run }

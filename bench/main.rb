@@ -19,7 +19,7 @@ module Bench
     def initialize(arguments)
       @options = { seconds: 3, minutes: 25.0 }
       @names = parser.parse(arguments, into: @options)
-      @options.merge!(rounds: 1, seconds: 1, minutes: 3.0) if @options[:quick]
+      @options.merge!(rounds: 1, seconds: 1, minutes: 4.0) if @options[:quick]
       @names = ["all"] if @names.empty?
     rescue OptionParser::ParseError => e
       abort "bench: #{e.message} (try --help)"
@@ -46,7 +46,7 @@ module Bench
         parser.banner = "Usage: bin/bench [options] [SCENARIO…]"
         parser.separator("\nScenarios: all (the default), or of these:\n#{list}\n" \
                          "Or, alone: scaling, how Ruvoy's costs grow with connections, bodies and so on.\n\nOptions:")
-        parser.on("--quick", "one round of 1 s of each, in 3 minutes: to see that it works, not to compare")
+        parser.on("--quick", "one round of 1 s of each, in 4 minutes: to see that it works, not to compare")
         parser.on("--rounds N", Integer, "rounds of a scenario (#{FAST_ROUNDS} of fast, #{ROUNDS} of others)")
         parser.on("--seconds N", Integer, "how long a server is measured in a round (3; at most 15)")
         parser.on("--minutes N", Float, "after so long no further round begins (25)")
@@ -94,7 +94,8 @@ module Bench
       rounds = scenarios.to_h do |scenario|
         [scenario.name, @options[:rounds] || (scenario.name == "fast" ? FAST_ROUNDS : ROUNDS)]
       end
-      { "rounds" => rounds, "seconds" => @options[:seconds].clamp(1, MAX_SECONDS), "servers" => @options[:servers] }
+      { "rounds" => rounds, "seconds" => @options[:seconds].clamp(1, MAX_SECONDS),
+        "trials" => @options[:quick] ? 1 : 2, "servers" => @options[:servers] }
     end
 
     def planned(settings) = Scenario.all.select { |scenario| settings["rounds"].key?(scenario.name) }

@@ -34,7 +34,17 @@ module Bench
     end
 
     def wait_until_ready
-      @port = wait_for_boot("Falcon names its port") { log[/^listening on (\d+)/, 1] }.to_i
+      @port = wait_for_boot("Falcon names its port") { log[/^listens on (\d+)/, 1] }.to_i
+      wait_for_boot("Falcon accepts") { accepts? }
+    end
+
+    private
+
+    def accepts?
+      TCPSocket.new("127.0.0.1", port).close
+      true
+    rescue Errno::ECONNREFUSED
+      false
     end
   end
 end

@@ -16,17 +16,16 @@ module Bench
   #
   # After each round the results so far are written; `resume` goes on from there with whole rounds.
   class Run
-    WARM_UP_S = 1.0
-    TRIALS = 2
+    WARM_UP_S = 1
 
-    Settings = Struct.new(:rounds, :seconds, :deadline, :servers, keyword_init: true)
+    Settings = Struct.new(:rounds, :seconds, :trials, :deadline, :servers, keyword_init: true)
 
     # @return [Hash] machine, settings and, by scenario, the rounds: [{server => sample}]
     attr_reader :results
 
     # @param scenarios [Array<Scenario>]
-    # @param settings [Settings] rounds of a scenario, seconds of a turn, monotonic time at which no further round
-    #   begins, names of servers (nil: all)
+    # @param settings [Settings] rounds of a scenario, seconds of a turn, how often a server is warmed up, monotonic
+    #   time at which no further round begins, names of servers (nil: all)
     # @param results [Hash] empty, or those of an interrupted run
     # @param path [String] where the results are kept
     def initialize(scenarios, settings, results, path)
@@ -42,6 +41,8 @@ module Bench
         measure(scenario) if missing_rounds(scenario).positive? && !over?
       end
       @progress.finish
+      # Those for which there was no time.
+      @results["scenarios"].delete_if { |_, entry| entry["rounds"].empty? }
     ensure
       ServerProcess.stop_all
     end
@@ -66,6 +67,8 @@ module Bench
         @progress.advance
         save
       end
+    rescue StandardError => e
+      @progress.note("#{scenario.name}: #{e.message}")
     ensure
       running&.each(&:stop)
     end
@@ -115,7 +118,7 @@ module Bench
     def trial(scenario, server)
       @progress.show("#{scenario.name}: warming up #{server.name}")
       expected_status(scenario, server)
-      Array.new(TRIALS) { Load.run(scenario, server.port, WARM_UP_S.ceil)["requests"] }.max
+      Array.new(@settings.trials) { Load.run(scenario, server.port, WARM_UP_S)["requests"] }.max
     rescue Load::Failed => e
       @progress.note("#{scenario.name}: #{server.name}: #{e.message}")
       0

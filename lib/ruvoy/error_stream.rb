@@ -25,5 +25,9 @@ module Ruvoy
       $stderr.flush
       self
     end
+
+    # Does nothing, as Rack forbids to close it; Ruby's Logger writes to nothing that has no such method.
+    # @return [nil]
+    def close = nil
   end
 end
