@@ -98,8 +98,7 @@ impl RackFilter {
     }
 
     /// Lands what was just received, as far as there is room and nothing older waits in Envoy.
-    fn receive<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, stream: &Arc<Stream>) {
-        let size = envoy.get_received_request_body_size();
+    fn receive<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, size: usize, stream: &Arc<Stream>) {
         if size == 0 {
             return;
         }
@@ -110,9 +109,7 @@ impl RackFilter {
         };
         envoy.drain_received_request_body(chunk.len());
         // What is left joins the body that Envoy holds when this hook returns.
-        self.upload.held_by_envoy = chunk.len() < size;
-        let notice = stream.land(chunk, self.upload.held_by_envoy);
-        self.bell.ring_soon(notice, stream);
+        self.land(chunk, size, stream);
     }
 
     /// Lands what Envoy holds, as far as there is room.
@@ -126,10 +123,15 @@ impl RackFilter {
         if !chunk.is_empty() {
             envoy.drain_buffered_request_body(chunk.len());
         }
+        self.land(chunk, size, stream);
+        self.land_end(stream);
+    }
+
+    /// Lands a chunk, the first of `size` bytes that Envoy had.
+    fn land(&mut self, chunk: Vec<u8>, size: usize, stream: &Arc<Stream>) {
         self.upload.held_by_envoy = chunk.len() < size;
         let notice = stream.land(chunk, self.upload.held_by_envoy);
         self.bell.ring_soon(notice, stream);
-        self.land_end(stream);
     }
 
     fn land_end(&mut self, stream: &Arc<Stream>) {
@@ -174,6 +176,14 @@ impl RackFilter {
         self.bell.ring_soon(notice, stream);
     }
 
+    /// Something of an upstream call's answer arrived.
+    fn answer(&mut self, take: impl FnOnce(&mut UpstreamCalls, &Arc<Stream>) -> Notice) {
+        if let Some(stream) = self.stream.clone() {
+            let notice = take(&mut self.calls, &stream);
+            self.bell.ring_soon(notice, &stream);
+        }
+    }
+
     /// Lets go of the shared state and counts the request out.
     fn end<EHF: EnvoyHttpFilter>(&mut self, envoy: &mut EHF, outcome: Outcome) {
         self.calls.abandon(envoy);
@@ -207,13 +217,14 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
     fn on_request_body(&mut self, envoy_filter: &mut EHF, end_of_stream: bool) -> BodyStatus {
         // A request that was answered already.
         let Some(stream) = self.stream.clone() else { return BodyStatus::StopIterationNoBuffer };
-        self.upload.received += envoy_filter.get_received_request_body_size() as u64;
+        let size = envoy_filter.get_received_request_body_size();
+        self.upload.received += size as u64;
         self.upload.ended |= end_of_stream;
         if self.limits.request_body_bytes.is_some_and(|limit| self.upload.received > limit) {
             self.refuse_body(envoy_filter, &stream);
             return BodyStatus::StopIterationNoBuffer;
         }
-        self.receive(envoy_filter, &stream);
+        self.receive(envoy_filter, size, &stream);
         self.land_end(&stream);
         BodyStatus::StopIterationAndWatermark
     }
@@ -243,27 +254,19 @@ impl<EHF: EnvoyHttpFilter> HttpFilter<EHF> for RackFilter {
         headers: &[(EnvoyBuffer, EnvoyBuffer)],
         _end_stream: bool,
     ) {
-        let Some(stream) = self.stream.clone() else { return };
-        let notice = self.calls.on_headers(envoy_filter, (handle, headers), &stream);
-        self.bell.ring_soon(notice, &stream);
+        self.answer(|calls, stream| calls.on_headers(envoy_filter, (handle, headers), stream));
     }
 
     fn on_http_stream_data(&mut self, envoy_filter: &mut EHF, handle: u64, data: &[EnvoyBuffer], _end_stream: bool) {
-        let Some(stream) = self.stream.clone() else { return };
-        let notice = self.calls.on_data(envoy_filter, (handle, data), &stream);
-        self.bell.ring_soon(notice, &stream);
+        self.answer(|calls, stream| calls.on_data(envoy_filter, (handle, data), stream));
     }
 
     fn on_http_stream_complete(&mut self, envoy_filter: &mut EHF, handle: u64) {
-        let Some(stream) = self.stream.clone() else { return };
-        let notice = self.calls.on_end(envoy_filter, (handle, true), &stream);
-        self.bell.ring_soon(notice, &stream);
+        self.answer(|calls, stream| calls.on_end(envoy_filter, (handle, true), stream));
     }
 
     fn on_http_stream_reset(&mut self, envoy_filter: &mut EHF, handle: u64, _reason: CallResetReason) {
-        let Some(stream) = self.stream.clone() else { return };
-        let notice = self.calls.on_end(envoy_filter, (handle, false), &stream);
-        self.bell.ring_soon(notice, &stream);
+        self.answer(|calls, stream| calls.on_end(envoy_filter, (handle, false), stream));
     }
 
     fn on_downstream_above_write_buffer_high_watermark(&mut self, _envoy_filter: &mut EHF) {
