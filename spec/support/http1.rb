@@ -3,6 +3,7 @@
 # HTTP/1.1 over a bare socket: sends exactly the bytes it is told to and reads answers piece by piece.
 
 require "socket"
+require_relative "whole_body"
 
 module HTTP1
   # The peer broke the message off.
@@ -83,6 +84,8 @@ module HTTP1
 
   # One request and its answer on a connection of its own; HTTP2::Exchange has the same methods.
   class Exchange
+    include WholeBody
+
     # @param body [String, Symbol, nil] the whole body, or :stream to send it by `write` and `finish`
     def initialize(server, verb, path, body: nil, headers: {})
       @connection = Connection.new(server)
@@ -115,15 +118,6 @@ module HTTP1
       piece = next_piece
       @done = piece.nil?
       piece
-    end
-
-    # @return [String] what is left of the body
-    def body
-      rest = +""
-      while (piece = read)
-        rest << piece
-      end
-      rest
     end
 
     def readable?(seconds) = @connection.readable?(seconds)

@@ -6,6 +6,7 @@
 require "protocol/hpack"
 require "socket"
 require_relative "http1"
+require_relative "whole_body"
 
 module HTTP2
   PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -109,6 +110,8 @@ module HTTP2
 
   # One request and its answer; HTTP1::Exchange has the same methods.
   class Exchange
+    include WholeBody
+
     attr_reader :trailers
 
     # @param connection [Connection, nil] to share one; its own otherwise
@@ -144,14 +147,6 @@ module HTTP2
       piece = next_of(DATA)
       piece = next_of(DATA) while piece&.empty? && !@done
       piece unless piece.nil? || piece.empty?
-    end
-
-    def body
-      rest = +""
-      while (piece = read)
-        rest << piece
-      end
-      rest
     end
 
     def readable?(seconds) = @connection.readable?(seconds)
