@@ -22,17 +22,7 @@ module Ruvoy
   # Only `exit!`, `Thread#kill` on the owner thread and a crash of the process are beyond it.
   class Adapter
     FAILURE_BODY = "Internal Server Error\n"
-    FAILURE_FIELDS = {
-      application: ["content-type", "text/plain", "content-length", FAILURE_BODY.bytesize.to_s,
-                    "x-ruvoy-error", "application"].freeze,
-      contract: ["content-type", "text/plain", "content-length", FAILURE_BODY.bytesize.to_s,
-                 "x-ruvoy-error", "contract"].freeze
-    }.freeze
-
-    # Bits of what the filter's configuration offers beyond Rack.
-    CONTEXT = 1
-    UPSTREAM = 2
-    private_constant :FAILURE_BODY, :FAILURE_FIELDS, :CONTEXT, :UPSTREAM
+    private_constant :FAILURE_BODY
 
     # @return [Hash] the part of the environment that is the same for all requests
     TEMPLATE = {
@@ -60,8 +50,9 @@ module Ruvoy
     end
 
     # @param id [Integer] a new request's
+    # @param bits [Integer] those of its event, which tell what it has
     # @return [Request]
-    def request(id) = Request.new(@native, @headers, id)
+    def request(id, bits) = Request.new(@native, @headers, id, bits)
 
     # Runs in the request's own fiber, and parks it wherever the application, its input or its output waits.
     # @param request [Request]
@@ -101,21 +92,20 @@ module Ruvoy
 
     def environment(request)
       env = request.build_env
-      if env.key?("rack.protocol")
+      env["rack.early_hints"] = request
+      env["rack.response_finished"] = []
+      extend_env(request, env) unless request.plain?
+      env
+    end
+
+    def extend_env(request, env)
+      if request.upgrade?
         offer_hijack(request, env)
       elsif request.body?
         env["rack.input"] = request.input = Input.new(request)
       end
-      env["rack.early_hints"] = request
-      env["rack.response_finished"] = []
-      extensions = @native.extensions(request.id)
-      extend_env(request, env, extensions) unless extensions.zero?
-      env
-    end
-
-    def extend_env(request, env, extensions)
-      env["ruvoy.context"] = Context.new(@native.context(request.id)) if extensions.anybits?(CONTEXT)
-      return unless extensions.anybits?(UPSTREAM)
+      env["ruvoy.context"] = Context.new(@native.context(request.id)) if request.context?
+      return unless request.upstream?
 
       env["ruvoy.upstream"] = request.upstream = Upstream.current = Upstream.new(@native, request)
     end
@@ -162,11 +152,17 @@ module Ruvoy
 
     def apologise(request, error)
       if !request.started?
-        fields = FAILURE_FIELDS.fetch(error.is_a?(ContractError) ? :contract : :application)
-        request.respond(500, fields, request.head? ? nil : FAILURE_BODY)
+        respond_with_failure(request, error.is_a?(ContractError) ? "contract" : "application")
       elsif !request.finished?
         request.reset
       end
+    end
+
+    def respond_with_failure(request, reason)
+      fields = ["content-type", "text/plain", "x-ruvoy-error", reason]
+      return request.respond(500, fields, FAILURE_BODY) unless request.head?
+
+      request.respond(500, fields.push("content-length", FAILURE_BODY.bytesize.to_s), nil)
     end
 
     # Where the fiber was killed nothing was raised, and yet the response did not come to its end.

@@ -111,15 +111,16 @@ module Ruvoy
     # As under Puma, nil in an Array is nothing.
     def deliver_array(request, status, fields, chunks)
       chunks = chunks.compact if chunks.include?(nil)
-      size = bytesize(chunks)
+      whole = Body.check_chunk(chunks[0]) if chunks.size == 1
+      size = whole ? whole.bytesize : bytesize(chunks)
       check_length(request.content_length, size)
-      append_length(fields, size)
       if size > @buffer_bytes || request.trailers?
+        append_length(fields, size)
         request.start(status, fields)
         chunks.each { |chunk| request.write(chunk) }
         request.finish
       else
-        request.respond(status, fields, join(chunks, size))
+        request.respond(status, fields, whole || join(chunks, size))
       end
     end
 
@@ -129,15 +130,9 @@ module Ruvoy
       raise ContractError, "content-length is #{declared}, but the body has #{size} bytes"
     end
 
-    def bytesize(chunks)
-      return Body.check_chunk(chunks.first).bytesize if chunks.size == 1
-
-      chunks.sum { |chunk| Body.check_chunk(chunk).bytesize }
-    end
+    def bytesize(chunks) = chunks.sum { |chunk| Body.check_chunk(chunk).bytesize }
 
     def join(chunks, size)
-      return chunks.first if chunks.size < 2
-
       chunks.each_with_object(String.new(capacity: size, encoding: Encoding::BINARY)) { |chunk, all| all << chunk.b }
     end
 
@@ -192,7 +187,7 @@ module Ruvoy
         protocol = request.protocol || request.upgrade
         raise ContractError, "status 101 without rack.protocol" if protocol.nil?
       else
-        protocol = request.protocol || implied_protocol(request, body)
+        protocol = request.protocol || (implied_protocol(request, body) if request.upgrade?)
         return if protocol.nil? || !status.between?(200, 299)
       end
       check_offered(request, protocol)

@@ -111,7 +111,7 @@ module Ruvoy
     def length(value)
       value = value.uniq.join(", ") if value.is_a?(Array)
       text = value.to_s
-      return Integer(text, 10) if text.bytesize < 19 && DIGITS.match?(text)
+      return text.to_i if text.bytesize < 19 && DIGITS.match?(text)
 
       raise ContractError, "content-length is no number of bytes: #{text.inspect}"
     end

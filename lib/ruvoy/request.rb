@@ -13,18 +13,25 @@ module Ruvoy
   class Request
     include Parking
 
-    # The bits of an event, as Rust sends them.
+    # The bits of an event, as Rust sends them. With REQUEST the others tell what a new request has: INPUT a body,
+    # UPSTREAM leave to make upstream calls, UPGRADE the wish for another protocol, CONTEXT one of Envoy, HEAD the
+    # method of that name.
     REQUEST = 1
     INPUT = 2
     WRITABLE = 4
     CANCEL = 8
     UPSTREAM = 16
+    UPGRADE = 32
+    CONTEXT = 64
+    HEAD = 128
 
     # Where the request's trailers appear once its body has ended, and where the application puts those of the response.
     TRAILERS = "ruvoy.trailers"
 
     HINTS = 103
-    private_constant :HINTS
+    # What makes an environment differ from that of most requests.
+    SPECIAL = INPUT | UPSTREAM | UPGRADE | CONTEXT
+    private_constant :HINTS, :SPECIAL
 
     # @return [Integer] the id that Rust knows it by
     attr_reader :id
@@ -54,13 +61,14 @@ module Ruvoy
     # @param native [Module] Ruvoy::Native, or what has its methods
     # @param headers [Headers]
     # @param id [Integer]
-    def initialize(native, headers, id)
+    # @param bits [Integer] those of its event
+    def initialize(native, headers, id, bits)
       @native = native
       @headers = headers
       @id = id
+      @bits = bits
       @env = @task = @input = @upstream = @hijack = nil
       @response = @unclosed = nil
-      @head = false
       @content_length = @protocol = @upgrade = nil
       @readers = @writers = nil
       @request_trailers = nil
@@ -74,15 +82,25 @@ module Ruvoy
     # @return [Hash] a fresh Rack environment
     def build_env
       @env = @native.env(@id)
-      @head = @env["REQUEST_METHOD"] == "HEAD"
-      @env
     end
 
+    # @return [Boolean] whether its environment needs nothing that most do without
+    def plain? = @bits.nobits?(SPECIAL)
+
     # @return [Boolean] whether the client wants no body; the application may change its env
-    def head? = @head
+    def head? = @bits.anybits?(HEAD)
 
     # @return [Boolean] whether a request body is expected
-    def body? = @native.body?(@id)
+    def body? = @bits.anybits?(INPUT)
+
+    # @return [Boolean] whether the client asks for another protocol
+    def upgrade? = @bits.anybits?(UPGRADE)
+
+    # @return [Boolean] whether Envoy's view of it is to be offered
+    def context? = @bits.anybits?(CONTEXT)
+
+    # @return [Boolean] whether it may make upstream calls
+    def upstream? = @bits.anybits?(UPSTREAM)
 
     # @return [Boolean] whether the client left before the request was over
     def cancelled? = @cancelled
@@ -147,6 +165,9 @@ module Ruvoy
     end
 
     # Sends a complete response.
+    # @param status [Integer]
+    # @param fields [Array<String>] the flat header fields, without the length of a body that is given
+    # @param body [String, nil] nil: the client gets none
     # @return [void]
     def respond(status, fields, body)
       @state = :finished

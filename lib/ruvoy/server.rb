@@ -117,7 +117,7 @@ module Ruvoy
       event = @native.next_event or return false
       return event unless event.anybits?(Request::REQUEST)
 
-      start(event >> EVENT_BITS)
+      start(event >> EVENT_BITS, event & EVENT_MASK)
       nil
     rescue Exception => e # rubocop:disable Lint/RescueException -- as in turn
       report(e)
@@ -145,8 +145,8 @@ module Ruvoy
       report(error)
     end
 
-    def start(id)
-      request = @requests[id] = @adapter.request(id)
+    def start(id, bits)
+      request = @requests[id] = @adapter.request(id, bits)
       request.task = task = Async::Task.new(@scheduler, &@serve)
       task.run(request)
     rescue Exception => e # rubocop:disable Lint/RescueException -- no fiber could be had, or another one died meanwhile

@@ -3,6 +3,7 @@
 # A stand-in for Ruvoy::Native behind the same contract: the spec's thread plays Envoy, the server has one of its own.
 
 require "ruvoy/errors"
+require "ruvoy/request"
 
 # Keeps what crosses in Ruby objects, and signals through a pipe as Rust does through an eventfd.
 class FakeNative
@@ -151,7 +152,7 @@ class FakeNative
       env = { "REQUEST_METHOD" => method, "PATH_INFO" => path, "QUERY_STRING" => "", "SERVER_NAME" => "localhost",
               "SERVER_PORT" => "80", "SERVER_PROTOCOL" => version, "rack.url_scheme" => "http" }
       exchange = @exchanges[@next_id] = Exchange.new(self, @next_id, env.merge(more.transform_keys(&:to_s)), body)
-      push((@next_id << 8) | 1)
+      push((@next_id << 8) | bits(exchange))
       exchange
     end
   end
@@ -197,10 +198,6 @@ class FakeNative
 
   def env(id) = locked { @template.merge(find(id).env.transform_values(&:dup)) }
 
-  def extensions(_id) = 0
-
-  def body?(id) = locked { find(id).body? }
-
   def read(id, max)
     raise "max is #{max}" unless max.positive?
 
@@ -211,6 +208,7 @@ class FakeNative
 
   def respond(id, status, fields, body)
     locked do
+      fields += ["content-length", body.bytesize.to_s] if body
       find(id).answer(:respond, status, fields)
       find(id).append(body) if body
       find(id).finish(:complete)
@@ -254,6 +252,15 @@ class FakeNative
   private
 
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  # Those of a new request's event.
+  def bits(exchange)
+    bits = Ruvoy::Request::REQUEST
+    bits |= Ruvoy::Request::INPUT if exchange.body?
+    bits |= Ruvoy::Request::UPGRADE if exchange.env.key?("rack.protocol")
+    bits |= Ruvoy::Request::HEAD if exchange.env["REQUEST_METHOD"] == "HEAD"
+    bits
+  end
 
   def push(event)
     @queue << event

@@ -5,7 +5,7 @@ require "ruvoy/request"
 require "ruvoy/scheduler"
 
 RSpec.describe Ruvoy::Request do
-  subject(:request) { described_class.new(native, Ruvoy::Headers.new, 7) }
+  subject(:request) { described_class.new(native, Ruvoy::Headers.new, 7, described_class::REQUEST) }
 
   let(:native) { double("native", env: { "REQUEST_METHOD" => "GET" }) }
 
@@ -82,7 +82,7 @@ RSpec.describe Ruvoy::Request do
     expect(request).to be_cancelled
     expect(task).to have_received(:stop).once
 
-    cleaning = described_class.new(native, Ruvoy::Headers.new, 8)
+    cleaning = described_class.new(native, Ruvoy::Headers.new, 8, described_class::REQUEST)
     cleaning.conclude
     cleaning.notify(described_class::CANCEL)
     expect(cleaning).not_to be_cancelled

@@ -249,8 +249,6 @@ RSpec.describe Ruvoy::Server do
         def initialize(env) = @env = env
         def buffer_bytes = 1024
         def env(_id) = @env
-        def extensions(_id) = 0
-        def body?(_id) = false
         def respond(*) = nil
         def release(_id) = nil
         def wakeup_fd = 0
@@ -259,8 +257,8 @@ RSpec.describe Ruvoy::Server do
       objects = Thread.new do
         server = described_class.new(quiet, ->(_env) { response })
         server.send(:open)
-        allocated(50) { server.send(:start, 1) }
-        allocated(200) { server.send(:start, 1) }.tap { server.send(:close) }
+        allocated(50) { server.send(:start, 1, 1) }
+        allocated(200) { server.send(:start, 1, 1) }.tap { server.send(:close) }
       end.value
       expect(objects).to be <= 22
     end

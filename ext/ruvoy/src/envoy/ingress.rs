@@ -65,6 +65,7 @@ pub fn request<EHF: EnvoyHttpFilter>(envoy: &EHF, has_body: bool) -> Result<Requ
         // HTTP/1.0 knows no 1xx (RFC 9110 section 10.1.1).
         request.expects_continue |=
             name == b"expect" && value.eq_ignore_ascii_case(b"100-continue") && line.protocol != b"HTTP/1.0";
+        request.asks_for_upgrade |= name == b"upgrade";
         request.push(name, value);
     }
     Ok(request)

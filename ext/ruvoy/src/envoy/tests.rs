@@ -79,7 +79,7 @@ impl World {
     fn serve(&mut self) -> (u64, Arc<Stream>) {
         self.owner.take();
         match self.owner.next_event() {
-            Some(Event::Request(id)) => (id, Arc::clone(self.owner.stream(id).expect("served"))),
+            Some(Event::Request(id, _)) => (id, Arc::clone(self.owner.stream(id).expect("served"))),
             other => panic!("no request but {other:?}"),
         }
     }

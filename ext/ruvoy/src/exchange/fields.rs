@@ -1,5 +1,7 @@
 //! Header fields in one allocation: the form in which they cross between the threads.
 
+use std::io::Write;
+
 /// Name and value pairs, packed one behind the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
@@ -8,6 +10,9 @@ pub struct Fields {
 }
 
 const LENGTH: usize = size_of::<u32>();
+
+/// Of the largest number.
+const DIGITS: usize = usize::MAX.ilog10() as usize + 1;
 
 impl Fields {
     /// Room for `bytes` bytes of names, values and their lengths.
@@ -31,6 +36,16 @@ impl Fields {
         self.bytes.extend_from_slice(name);
         self.bytes.extend_from_slice(value);
         self.count += 1;
+    }
+
+    /// Appends a field whose value is a number.
+    pub fn push_number(&mut self, name: &[u8], number: usize) {
+        let mut digits = [0; DIGITS];
+        let mut rest = &mut digits[..];
+        // There is room for every number.
+        let _ = write!(rest, "{number}");
+        let unused = rest.len();
+        self.push(name, &digits[..DIGITS - unused]);
     }
 
     /// How many fields there are.
@@ -98,6 +113,16 @@ mod tests {
         let fields: Fields = pairs.into_iter().collect();
         assert_eq!(fields.len(), 3);
         assert_eq!(fields.iter().collect::<Vec<_>>(), pairs);
+    }
+
+    #[test]
+    fn numbers() {
+        let mut fields = Fields::default();
+        for number in [0, 10, usize::MAX] {
+            fields.push_number(b"n", number);
+        }
+        let values = fields.iter().map(|(_, value)| String::from_utf8_lossy(value).into_owned());
+        assert_eq!(values.collect::<Vec<_>>(), ["0", "10", &usize::MAX.to_string()]);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::{
 /// What the owner thread is to do next.
 #[derive(Debug)]
 pub enum Event {
-    /// Serve a new request, from now on named by the id.
-    Request(u64),
+    /// Serve a new request, from now on named by the id; the bits of [`event`] tell what it has.
+    Request(u64, u32),
     /// Events of a request that is being served, as bits of [`event`].
     Stream(u64, u32),
     /// End when the requests in flight have ended. Comes once.
@@ -68,9 +68,9 @@ impl Owner {
             let bits = stream.take_events();
             if bits & event::REQUEST != 0 {
                 let id = self.reserve();
-                if stream.start(id) {
+                if let Some(bits) = stream.start(id) {
                     self.occupy(id, stream);
-                    return Some(Event::Request(id));
+                    return Some(Event::Request(id, bits));
                 }
                 self.vacate(id);
             } else if stream.id() != 0 {

@@ -42,6 +42,8 @@ pub struct Request {
     pub has_body: bool,
     /// Whether the client holds the body back until it is asked for it.
     pub expects_continue: bool,
+    /// Whether the client asks for an upgrade of the connection.
+    pub asks_for_upgrade: bool,
     /// What the configuration offers beyond Rack.
     pub extensions: Extensions,
 }
@@ -55,7 +57,12 @@ impl Request {
         for part in parts {
             fields.push(b"", part);
         }
-        Self { fields, has_body, expects_continue: false, extensions: Extensions::default() }
+        Self { fields, has_body, ..Self::default() }
+    }
+
+    /// Whether the client wants no body.
+    pub fn is_head(&self) -> bool {
+        self.parts().0.method == b"HEAD"
     }
 
     /// Copies a header field.

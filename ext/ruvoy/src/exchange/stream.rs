@@ -17,16 +17,22 @@ use super::{
 
 /// What can have happened to a stream, as bits of an event for the owner thread.
 pub mod event {
-    /// A new request.
+    /// A new request. The other bits then tell what it has, so that nothing else has to be asked.
     pub const REQUEST: u32 = 1;
-    /// Body bytes, or the body's end, landed for a reader that waits.
+    /// Body bytes, or the body's end, landed for a reader that waits. Of a new request: it has a body.
     pub const INPUT: u32 = 2;
     /// There is room again for a writer that waits.
     pub const WRITABLE: u32 = 4;
     /// The client left or the stream was reset before the response was complete.
     pub const CANCEL: u32 = 8;
-    /// Something happened to upstream calls that the owner thread waits for.
+    /// Something happened to upstream calls that the owner thread waits for. Of a new request: it may make some.
     pub const UPSTREAM: u32 = 16;
+    /// Of a new request: it asks for an upgrade.
+    pub const UPGRADE: u32 = 32;
+    /// Of a new request: it has a context.
+    pub const CONTEXT: u32 = 64;
+    /// Of a new request: its method is HEAD.
+    pub const HEAD: u32 = 128;
 }
 
 /// The event that makes a stream's worker look into its mailbox.
@@ -266,29 +272,33 @@ impl Stream {
         self.pending.swap(0, Ordering::AcqRel)
     }
 
-    /// Begins to serve the request under the name `id`. Returns false if the stream ended while it
-    /// was queued, in which case it is counted out.
-    pub fn start(&self, id: u64) -> bool {
+    /// Begins to serve the request under the name `id`. Returns the bits of its [`event`]; none if the stream
+    /// ended while it was queued, in which case it is counted out.
+    pub fn start(&self, id: u64) -> Option<u32> {
         let mut state = lock(&self.state);
         if state.gone {
             state.admission = None;
-            return false;
+            return None;
         }
         self.id.store(id, Ordering::Relaxed);
         let waited = u64::try_from(self.arrived.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.queue_us.store(waited.max(1), Ordering::Relaxed);
-        true
+        let has_body = state.input.held() > 0 || !state.input.ended();
+        let request = state.request.as_ref();
+        let has = |it: bool, bit: u32| if it { bit } else { 0 };
+        Some(
+            event::REQUEST
+                | has(has_body, event::INPUT)
+                | has(self.extensions.upstream.is_some(), event::UPSTREAM)
+                | has(request.is_some_and(|request| request.asks_for_upgrade), event::UPGRADE)
+                | has(self.extensions.context.is_some(), event::CONTEXT)
+                | has(request.is_some_and(Request::is_head), event::HEAD),
+        )
     }
 
     /// Takes the request; none if it was taken before.
     pub fn take_request(&self) -> Option<Request> {
         lock(&self.state).request.take()
-    }
-
-    /// Whether more of the request's body may come or is unread.
-    pub fn has_body(&self) -> bool {
-        let state = lock(&self.state);
-        state.input.held() > 0 || !state.input.ended()
     }
 
     /// Reads at most `max` body bytes. After [`Read::Pending`] an event follows.

@@ -70,7 +70,7 @@ mod by_hand {
             let _ = stream.submit().expect("taken");
             self.owner.take();
             match self.owner.next_event() {
-                Some(Event::Request(id)) => (stream, id, commits),
+                Some(Event::Request(id, _)) => (stream, id, commits),
                 other => panic!("no request but {other:?}"),
             }
         }
@@ -360,7 +360,7 @@ mod by_hand {
         assert_eq!(world.wakeups.count(), 1);
         assert!(!world.owner.arm());
         assert_eq!(world.owner.take(), 2);
-        assert!(matches!(world.owner.next_event(), Some(Event::Request(_))));
+        assert!(matches!(world.owner.next_event(), Some(Event::Request(..))));
         assert!(matches!(world.owner.next_event(), Some(Event::Stop)));
         assert!(world.owner.next_event().is_none());
         assert!(world.owner.arm());
@@ -427,7 +427,7 @@ mod under_loom {
             owner.take();
             let next = owner.next_event();
             match (served, next) {
-                (Some(Event::Request(id)), Some(Event::Stream(cancelled, event::CANCEL))) => {
+                (Some(Event::Request(id, _)), Some(Event::Stream(cancelled, event::CANCEL))) => {
                     assert_eq!(id, cancelled);
                     owner.release(id);
                 }

@@ -52,7 +52,8 @@ struct Authority {
 
 /// Makes envs, remembering the strings that requests have in common.
 pub struct EnvBuilder {
-    /// Has room, and already an entry, for what every request has: replacing values is cheaper than growing.
+    /// Has room, and already an entry, for what every request has: replacing a value is cheaper than growing, and
+    /// the usual value needs not even that.
     template: Opaque<RHash>,
     keys: Keys,
     /// Values that recur: methods, schemes, protocols and ports.
@@ -86,8 +87,11 @@ impl EnvBuilder {
             protocol: key("rack.protocol"),
         };
         let template = ffi::value::duplicate(ruby, template)?;
-        for key in keys.of_every_request() {
+        for key in [keys.path, keys.uri, keys.server_name, keys.server_port, keys.remote_addr] {
             template.aset(key.get_inner_with(ruby), ())?;
+        }
+        for (key, usual) in keys.with_usual_values() {
+            template.aset(key.get_inner_with(ruby), permanent(ruby, usual).get_inner_with(ruby))?;
         }
         ruby.gc_register_mark_object(template);
         let values = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "http", "https", "80", "443"];
@@ -118,15 +122,17 @@ impl EnvBuilder {
         let port = authority.port.map(|port| port.get_inner_with(ruby));
         let port = port.unwrap_or_else(|| self.value(ruby, if line.scheme == b"https" { b"443" } else { b"80" }));
         let key = |key: Opaque<RString>| key.get_inner_with(ruby);
-        env.set(key(self.keys.method), self.value(ruby, line.method))?;
         env.set(key(self.keys.path), ruby.str_from_slice(path))?;
-        env.set(key(self.keys.query), self.value(ruby, query))?;
         env.set(key(self.keys.uri), ruby.str_from_slice(line.target))?;
         env.set(key(self.keys.server_name), key(authority.name))?;
         env.set(key(self.keys.server_port), port)?;
-        env.set(key(self.keys.server_protocol), self.value(ruby, line.protocol))?;
         env.set(key(self.keys.remote_addr), ruby.str_from_slice(without_port(line.peer)))?;
-        env.set(key(self.keys.scheme), self.value(ruby, line.scheme))?;
+        let values = [line.method, query, line.protocol, line.scheme];
+        for ((name, usual), value) in self.keys.with_usual_values().into_iter().zip(values) {
+            if value != usual {
+                env.set(key(name), self.value(ruby, value))?;
+            }
+        }
         if !line.authority.is_empty() {
             env.set(key(self.keys.host), ruby.str_from_slice(line.authority))?;
         }
@@ -197,18 +203,9 @@ impl EnvBuilder {
 }
 
 impl Keys {
-    fn of_every_request(&self) -> [Opaque<RString>; 9] {
-        [
-            self.method,
-            self.path,
-            self.query,
-            self.uri,
-            self.server_name,
-            self.server_port,
-            self.server_protocol,
-            self.remote_addr,
-            self.scheme,
-        ]
+    /// Those of which most requests have the same value, which the template therefore has.
+    fn with_usual_values(&self) -> [(Opaque<RString>, &'static [u8]); 4] {
+        [(self.method, b"GET"), (self.query, b""), (self.server_protocol, b"HTTP/1.1"), (self.scheme, b"http")]
     }
 }
 

@@ -13,7 +13,7 @@ use magnus::{
 use super::{context, env::EnvBuilder, upstream};
 use crate::{
     envoy::log,
-    exchange::{Arc, Event, Fields, Head, Owner, Read, Stream, event},
+    exchange::{Arc, Event, Fields, Head, Owner, Read, Stream},
     ffi,
     wakeup::EventFd,
 };
@@ -52,7 +52,6 @@ pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usi
     module.define_singleton_method("arm", function!(arm, 0))?;
     module.define_singleton_method("template=", function!(set_template, 1))?;
     module.define_singleton_method("env", function!(env, 1))?;
-    module.define_singleton_method("body?", function!(has_body, 1))?;
     module.define_singleton_method("read", function!(read, 2))?;
     module.define_singleton_method("request_trailers", function!(request_trailers, 1))?;
     module.define_singleton_method("respond", function!(respond, 4))?;
@@ -117,8 +116,7 @@ fn take(ruby: &Ruby) -> Result<usize, Error> {
 fn next_event(ruby: &Ruby) -> Result<Option<u64>, Error> {
     let event = with(ruby, |native| native.owner.next_event())?;
     Ok(event.map(|event| match event {
-        Event::Request(id) => id << EVENT_BITS | u64::from(event::REQUEST),
-        Event::Stream(id, bits) => id << EVENT_BITS | u64::from(bits),
+        Event::Request(id, bits) | Event::Stream(id, bits) => id << EVENT_BITS | u64::from(bits),
         Event::Stop => 0,
     }))
 }
@@ -147,10 +145,6 @@ fn env(ruby: &Ruby, id: u64) -> Result<RHash, Error> {
     env
 }
 
-fn has_body(ruby: &Ruby, id: u64) -> Result<bool, Error> {
-    Ok(stream(ruby, id)?.is_some_and(|stream| stream.has_body()))
-}
-
 fn read(ruby: &Ruby, id: u64, max: usize) -> Result<Value, Error> {
     let Some(stream) = stream(ruby, id)? else { return Err(disconnected(ruby)) };
     match stream.read(max.max(1)) {
@@ -177,11 +171,15 @@ fn request_trailers(ruby: &Ruby, id: u64) -> Result<Option<RHash>, Error> {
     Ok(Some(hash))
 }
 
+/// A whole response. If it has a body, its length is added to the fields.
 fn respond(ruby: &Ruby, id: u64, status: u16, fields: RArray, body: Option<RString>) -> Result<(), Error> {
-    let head = Head { status, fields: pack(fields)? };
-    let body = body.map(|body| ffi::value::with_bytes(body, <[u8]>::to_vec)).unwrap_or_default();
+    let mut fields = pack(fields)?;
+    let body = body.map(|body| {
+        fields.push_number(b"content-length", body.len());
+        ffi::value::with_bytes(body, <[u8]>::to_vec)
+    });
     if let Some(stream) = stream(ruby, id)? {
-        stream.respond(head, body);
+        stream.respond(Head { status, fields }, body.unwrap_or_default());
     }
     Ok(())
 }

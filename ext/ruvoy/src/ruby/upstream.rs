@@ -11,10 +11,6 @@ use crate::{
     ffi,
 };
 
-/// Bits of what the configuration offers a request.
-const CONTEXT: u32 = 1;
-const UPSTREAM: u32 = 2;
-
 /// A call, by name: it keeps nothing of the request alive.
 #[magnus::wrap(class = "Ruvoy::Native::Call", free_immediately)]
 struct NativeCall {
@@ -29,7 +25,6 @@ struct NativeCall {
 /// What Ruby raises.
 pub fn define(native: RModule) -> Result<(), Error> {
     let ruby = Ruby::get_with(native);
-    native.define_singleton_method("extensions", function!(extensions, 1))?;
     native.define_singleton_method("upstream_settings", function!(settings, 1))?;
     native.define_singleton_method("upstream_call", function!(open_whole, 3))?;
     native.define_singleton_method("upstream_stream", function!(open_stream, 3))?;
@@ -44,14 +39,6 @@ pub fn define(native: RModule) -> Result<(), Error> {
     class.define_method("read", method!(NativeCall::read, 1))?;
     class.define_method("pass", method!(NativeCall::pass, 0))?;
     class.define_method("forget", method!(NativeCall::forget, 1))
-}
-
-fn extensions(ruby: &Ruby, id: u64) -> Result<u32, Error> {
-    let Some(stream) = stream(ruby, id)? else { return Ok(0) };
-    let extensions = stream.extensions();
-    let context = if extensions.context.is_some() { CONTEXT } else { 0 };
-    let upstream = if extensions.upstream.is_some() { UPSTREAM } else { 0 };
-    Ok(context | upstream)
 }
 
 /// The stream of a request and its settings, if it has any and is not released.
