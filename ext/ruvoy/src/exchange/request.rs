@@ -62,7 +62,8 @@ impl Request {
 
     /// Whether the client wants no body.
     pub fn is_head(&self) -> bool {
-        self.parts().0.method == b"HEAD"
+        // The method is the first part.
+        self.fields.iter().next().is_some_and(|(_, method)| method == b"HEAD")
     }
 
     /// Copies a header field.
