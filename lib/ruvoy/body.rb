@@ -110,8 +110,11 @@ module Ruvoy
 
     # As under Puma, nil in an Array is nothing.
     def deliver_array(request, status, fields, chunks)
-      chunks = chunks.compact if chunks.include?(nil)
-      whole = Body.check_chunk(chunks[0]) if chunks.size == 1
+      whole = chunks[0] if chunks.size == 1
+      unless whole.is_a?(String)
+        chunks = chunks.compact if chunks.include?(nil)
+        whole = nil
+      end
       size = whole ? whole.bytesize : bytesize(chunks)
       check_length(request.content_length, size)
       if size > @buffer_bytes || request.trailers?

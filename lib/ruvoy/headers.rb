@@ -50,10 +50,12 @@ module Ruvoy
       fields = []
       headers.each_pair do |name, value|
         known = @names[name] || learn(name)
-        if known.is_a?(String)
+        if known.is_a?(Symbol)
+          note(notes, known, value) if notes
+        elsif value.is_a?(String) && value.ascii_only? && !FORBIDDEN.match?(value) # nearly always
+          fields << known << value
+        else
           append(fields, known, value)
-        elsif notes && known != :drop
-          note(notes, known, value)
         end
       end
       fields
@@ -78,9 +80,7 @@ module Ruvoy
     end
 
     def append(fields, name, value)
-      if value.is_a?(String) && value.ascii_only? && !FORBIDDEN.match?(value) # nearly always
-        fields << name << value
-      elsif value.is_a?(Array)
+      if value.is_a?(Array)
         value.each { |one| fields << name << check(name, one.to_s) }
       else
         text = value.to_s
@@ -109,11 +109,10 @@ module Ruvoy
     end
 
     def length(value)
-      value = value.uniq.join(", ") if value.is_a?(Array)
-      text = value.to_s
-      return text.to_i if text.bytesize < 19 && DIGITS.match?(text)
+      return value.to_i if value.is_a?(String) && value.bytesize < 19 && DIGITS.match?(value)
+      raise ContractError, "content-length is no number of bytes: #{value.inspect}" if value.is_a?(String)
 
-      raise ContractError, "content-length is no number of bytes: #{text.inspect}"
+      length(value.is_a?(Array) ? value.uniq.join(", ") : value.to_s)
     end
   end
 end
