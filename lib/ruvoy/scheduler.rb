@@ -4,6 +4,7 @@
 
 require "async"
 require_relative "starter"
+require_relative "timers"
 
 module Ruvoy
   # An Async::Scheduler on whose root fiber fibers are woken, and on whose {Starter}s they are started: they get control
@@ -15,6 +16,7 @@ module Ruvoy
 
     def initialize(...)
       super
+      @timers = Timers.in_place_of(@timers)
       @root = Fiber.current
       @abandoned = false
     end

@@ -47,7 +47,7 @@ module Ruvoy
       @failure = Failure.new(native)
       @requests = {}
       @serve = proc { |_task, request| serve(request) }
-      @stopping = false
+      @stopping = @woken = false
       @failures = 0
       @batches = 0
     end
@@ -89,11 +89,19 @@ module Ruvoy
     # Makes the scheduler's sleep end when Rust signals; `take` clears the signal. Waiting anew while it is being woken
     # leaves the descriptor registered, so that a wakeup costs no epoll_ctl.
     def watch
-      loop { @scheduler.io_wait(@wakeup, IO::READABLE) }
+      loop do
+        @scheduler.io_wait(@wakeup, IO::READABLE)
+        @woken = true
+      end
+    end
+
+    # @return [Boolean] whether Rust has signalled since the last call: what else ends a sleep leaves nothing to clear
+    def woken?
+      @woken.tap { @woken = false }
     end
 
     def turn
-      if @native.take.positive?
+      if @native.take(woken?).positive?
         drain
         run_others(0) if ((@batches += 1) % BATCHES_A_TURN).zero?
       elsif @native.arm

@@ -181,11 +181,10 @@ class FakeNative
 
   def wakeup_fd = @reader.fileno
 
-  def take
+  def take(woken)
     locked do
       @armed = false
-      @reader.read_nonblock(64) if @signalled
-      @signalled = false
+      @signalled = false if woken && @reader.read_nonblock(64)
       @batch.concat(@queue)
       @queue.clear
       @batch.size

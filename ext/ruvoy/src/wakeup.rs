@@ -31,10 +31,10 @@ impl EventFd {
         self.0.as_raw_fd()
     }
 
-    /// Owner thread: makes it unreadable again, after a sleep. A worker that has decided to write and comes to it only
-    /// later ends the next sleep early, which does no harm.
+    /// Owner thread: makes it unreadable again, before the queue is taken. A worker that has decided to write and comes
+    /// to it only later ends the next sleep early, which does no harm.
     pub fn clear(&self) {
-        // EAGAIN: something else has ended the sleep.
+        // EAGAIN: it was not readable.
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }

@@ -22,8 +22,6 @@ use crate::{
 struct Native {
     owner: Owner,
     wakeup: Arc<EventFd>,
-    /// The owner thread has declared itself idle, and may have been woken through the eventfd since.
-    armed: bool,
     buffer_bytes: usize,
     env: Option<EnvBuilder>,
 }
@@ -44,10 +42,10 @@ const EVENT_BITS: u32 = 8;
 ///
 /// What Ruby raises.
 pub fn define(ruby: &Ruby, owner: Owner, wakeup: Arc<EventFd>, buffer_bytes: usize) -> Result<RModule, Error> {
-    NATIVE.with_borrow_mut(|native| *native = Some(Native { owner, wakeup, armed: false, buffer_bytes, env: None }));
+    NATIVE.with_borrow_mut(|native| *native = Some(Native { owner, wakeup, buffer_bytes, env: None }));
     let module = ruby.define_module("Ruvoy")?.define_module("Native")?;
     module.define_singleton_method("wakeup_fd", function!(wakeup_fd, 0))?;
-    module.define_singleton_method("take", function!(take, 0))?;
+    module.define_singleton_method("take", function!(take, 1))?;
     module.define_singleton_method("next_event", function!(next_event, 0))?;
     module.define_singleton_method("arm", function!(arm, 0))?;
     module.define_singleton_method("template=", function!(set_template, 1))?;
@@ -104,9 +102,10 @@ fn wakeup_fd(ruby: &Ruby) -> Result<RawFd, Error> {
     with(ruby, |native| native.wakeup.raw())
 }
 
-fn take(ruby: &Ruby) -> Result<usize, Error> {
+/// Takes the queued events, after the eventfd ended a sleep if `woken`.
+fn take(ruby: &Ruby, woken: bool) -> Result<usize, Error> {
     with(ruby, |native| {
-        if std::mem::take(&mut native.armed) {
+        if woken {
             native.wakeup.clear();
         }
         native.owner.take()
@@ -122,10 +121,7 @@ fn next_event(ruby: &Ruby) -> Result<Option<u64>, Error> {
 }
 
 fn arm(ruby: &Ruby) -> Result<bool, Error> {
-    with(ruby, |native| {
-        native.armed = native.owner.arm();
-        native.armed
-    })
+    with(ruby, |native| native.owner.arm())
 }
 
 fn set_template(ruby: &Ruby, template: RHash) -> Result<(), Error> {
