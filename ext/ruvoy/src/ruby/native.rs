@@ -280,7 +280,8 @@ fn write_log(level: u8, message: RString) {
 /// Packs a flat Array of names and values, these without whitespace around them: HTTP/2 allows none
 /// (RFC 9113 section 8.2.1), and in HTTP/1 it means nothing.
 pub(super) fn pack(fields: RArray) -> Result<Fields, Error> {
-    let mut packed = Fields::with_capacity(fields.len() * 24);
+    // Room for a content length besides.
+    let mut packed = Fields::with_capacity((fields.len() + 2) * 24);
     let pairs = (0..fields.len() / 2).map(|pair| isize::try_from(pair * 2).unwrap_or_default());
     for at in pairs {
         let (name, value): (RString, RString) = (fields.entry(at)?, fields.entry(at + 1)?);
