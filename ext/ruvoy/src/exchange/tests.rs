@@ -129,6 +129,36 @@ mod by_hand {
     }
 
     #[test]
+    fn the_event_of_a_request_tells_what_it_has() {
+        let mut world = world();
+        let mut bits = |request: Request| {
+            let admission = world.exchange.admit(&LIMITS).expect("room");
+            let stream = Stream::new(admission, LIMITS, request, Box::new(Counter::new()));
+            let _ = stream.submit().expect("taken");
+            world.owner.take();
+            match world.owner.next_event() {
+                Some(Event::Request(id, bits)) => {
+                    world.owner.release(id);
+                    bits
+                }
+                other => panic!("no request but {other:?}"),
+            }
+        };
+        let request = |method, has_body| Request::new(Line { method, ..Line::default() }, 0, has_body);
+        let extensions =
+            Extensions { context: Some(Arc::new(Context::default())), upstream: Some(Arc::new(Upstream::default())) };
+        assert_eq!(bits(request(b"GET", false)), event::REQUEST);
+        assert_eq!(bits(request(b"POST", true)), event::REQUEST | event::INPUT);
+        assert_eq!(bits(request(b"HEAD", false)), event::REQUEST | event::HEAD);
+        let mut upgrade = request(b"GET", false);
+        upgrade.asks_for_upgrade = true;
+        assert_eq!(bits(upgrade), event::REQUEST | event::UPGRADE);
+        let mut extended = request(b"GET", false);
+        extended.extensions = extensions;
+        assert_eq!(bits(extended), event::REQUEST | event::CONTEXT | event::UPSTREAM);
+    }
+
+    #[test]
     fn only_an_idle_owner_is_rung_and_once() {
         let mut world = world();
         let (first, _) = stream(&world.exchange);
