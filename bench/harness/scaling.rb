@@ -14,6 +14,9 @@ module Bench
   # Each table has a server of its own, so that its memory is the table's.
   class Scaling
     SECONDS = 2
+    # Bodies of so many KiB are few in that time, and those under way at the end would count for those that are done.
+    LARGE_KIB = 10_240
+    LARGE = { connections: 2, seconds: 8 }.freeze
     IDLE = [0, 10, 100, 1000, 9000].freeze
     CONNECTIONS = [10, 100, 1000].freeze
     KIB = [1, 10, 100, 1024, 10_240, 102_400].freeze
@@ -56,10 +59,10 @@ module Bench
     end
 
     # @return [Hash] requests, p50_us, p99_us and what {Run} has besides
-    def measure(what, **)
+    def measure(what, seconds: SECONDS, **)
       @progress.show(what)
       before = Meter.cpu(@server.pids)
-      result = Load.run(scenario(**), @server.port, SECONDS)
+      result = Load.run(scenario(**), @server.port, seconds)
       raise Load::Failed, "#{what}: #{result}" if (result["errors"] + result["timeouts"]).positive?
 
       cpu = Meter.cpu_us(before, Meter.cpu(@server.pids))
@@ -99,12 +102,12 @@ module Bench
     end
 
     def downloads
-      ["Response bodies", "10 connections; the application yields pieces of 64 KiB.",
+      ["Response bodies", "10 connections, 2 from 10 MiB on; the application yields pieces of 64 KiB.",
        *bodies("download") { |kib| { path: "/?#{kib * 1024}" } }]
     end
 
     def uploads
-      ["Request bodies", "10 connections; the application reads pieces of 64 KiB.",
+      ["Request bodies", "10 connections, 2 from 10 MiB on; the application reads pieces of 64 KiB.",
        *bodies("upload") { |kib| { upload_bytes: kib * 1024 } }]
     end
 
@@ -131,7 +134,8 @@ module Bench
 
     def bodies(what)
       rows = KIB.map do |kib|
-        result = measure("#{what} of #{kib} KiB", connections: 10, **yield(kib))
+        how = kib < LARGE_KIB ? { connections: 10 } : LARGE
+        result = measure("#{what} of #{kib} KiB", **how, **yield(kib))
         [kib, us(result["cpu"]), format("%.3f", result["cpu"] / kib), mib(result["kib"])]
       end
       [["KiB", "CPU µs of a request", "for each KiB", "resident MiB"], *rows]
