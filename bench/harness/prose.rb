@@ -18,7 +18,7 @@ module Bench
         # Results
 
         Written by `bin/bench`; everything here is computed from the JSON files in [results](results). To repeat it:
-        `bin/bench all` (25 minutes), `bin/bench scaling` (10), `bin/soak` (30).
+        `bin/bench all` (15 minutes), `bin/bench scaling` (2), `bin/soak` (30).
       TEXT
     end
 
