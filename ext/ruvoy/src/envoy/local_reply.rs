@@ -76,9 +76,8 @@ impl LocalReply {
 
     /// Head and body, for a stream's mailbox.
     pub fn response(&self) -> (Head, Vec<u8>) {
-        let length = self.body.len().to_string();
-        let fields = self.fields().map(|(name, value)| (name.as_bytes(), value));
-        let fields: Fields = fields.chain([(&b"content-length"[..], length.as_bytes())]).collect();
+        let mut fields: Fields = self.fields().map(|(name, value)| (name.as_bytes(), value)).collect();
+        fields.push_number(b"content-length", self.body.len());
         (Head { status: self.status, fields }, self.body.as_bytes().to_vec())
     }
 }
