@@ -101,7 +101,7 @@ module Ruvoy
     # An Array or a file says what GET would send; an empty one may be what a middleware left of the body.
     def implied_length(body)
       if body.is_a?(Array)
-        size = bytesize(body)
+        size = bytesize(body.compact)
         size unless size.zero?
       elsif body.respond_to?(:to_path) && (path = body.to_path) && File.file?(path)
         File.size?(path)

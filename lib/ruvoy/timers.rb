@@ -12,7 +12,9 @@ module Ruvoy
   class Timers
     # So many cancelled ones may stand among the others, however few these are.
     MIN_CANCELLED = 128
-    private_constant :MIN_CANCELLED
+    # What handles of Async's own timers have for these alone.
+    FOR_THE_HEAP = %i[< > schedule! removed!].freeze
+    private_constant :MIN_CANCELLED, :FOR_THE_HEAP
 
     # Another version of Async may ask for more than this class can do, and then keeps its own.
     # @param timers [Object] what a scheduler has
@@ -20,9 +22,13 @@ module Ruvoy
     def self.in_place_of(timers)
       return timers unless timers.instance_of?(IO::Event::Timers)
 
-      missing = timers.class.public_instance_methods(false) - public_instance_methods(false)
+      missing = beyond(IO::Event::Timers, self) + (beyond(IO::Event::Timers::Handle, Handle) - FOR_THE_HEAP)
       missing.empty? ? new : timers
     end
+
+    # @return [Array<Symbol>] the methods that `ours` lacks
+    def self.beyond(theirs, ours) = theirs.public_instance_methods(false) - ours.public_instance_methods(false)
+    private_class_method :beyond
 
     def initialize
       @handles = []

@@ -125,7 +125,7 @@ class FakeNative
 
   PATIENCE_SECONDS = 10
 
-  attr_reader :logs, :wakeups, :buffer_bytes
+  attr_reader :logs, :wakeups, :takes, :buffer_bytes
   attr_accessor :template
   attr_writer :owner
 
@@ -139,7 +139,7 @@ class FakeNative
     @exchanges = {}
     @logs = []
     @armed = @signalled = false
-    @wakeups = 0
+    @wakeups = @takes = 0
     @next_id = 0
     @owner = nil
   end
@@ -183,6 +183,7 @@ class FakeNative
 
   def take(woken)
     locked do
+      @takes += 1
       @armed = false
       @signalled = false if woken && @reader.read_nonblock(64)
       @batch.concat(@queue)

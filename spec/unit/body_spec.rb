@@ -233,7 +233,7 @@ RSpec.describe Ruvoy::Body do
     end
 
     it "says for HEAD what an Array says of itself, unless it is empty" do
-      serve { |env| [200, {}, env["PATH_INFO"] == "/empty" ? [] : %w[ab c]] }
+      serve { |env| [200, {}, env["PATH_INFO"] == "/empty" ? [] : ["ab", nil, "c"]] }
       expect(native.request(method: "HEAD").wait.fields).to eq(%w[content-length 3])
       expect(native.request(method: "HEAD", path: "/empty").wait.fields).to eq([])
     end

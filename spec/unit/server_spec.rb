@@ -135,6 +135,15 @@ RSpec.describe Ruvoy::Server do
       expect(native.wakeups).to be >= 1
     end
 
+    it "does not turn while there is nothing to do, after it was signalled too" do
+      serve { |_env| [200, {}, []] }
+      2.times do
+        native.request.wait
+        native.wait_until("the loop to be idle") { native.instance_variable_get(:@armed) }
+      end
+      expect { sleep(0.05) }.to change(native, :takes).by_at_most(2)
+    end
+
     it "ignores events of requests that are over" do
       serve { |_env| [200, {}, ["ok"]] }
       request = native.request.wait

@@ -26,16 +26,14 @@ RSpec.describe Ruvoy::Timers do
     durations = Array.new(500) { [random.rand(10.0), random.rand(1..5)].sample(random:) }
     theirs = IO::Event::Timers.new
     in_their_order = []
-    durations.each_with_index do |duration, index|
-      start(duration, index)
-      theirs.after(duration) { in_their_order << index }
+    base = timers.now
+    durations.each do |duration|
+      timers.schedule(base + duration, proc { fired << duration })
+      theirs.schedule(base + duration, proc { in_their_order << duration })
     end
-    [1, 4, 11].each do |seconds|
-      fire_after(seconds)
-      theirs.fire(theirs.now + seconds)
-    end
-    expect(fired.map { |index| durations[index] }).to eq(durations.sort)
-    expect(fired.map { |index| durations[index] }).to eq(in_their_order.map { |index| durations[index] })
+    [1, 4, 11].each { |seconds| [timers, theirs].each { |some| some.fire(base + seconds) } }
+    expect(fired).to eq(durations.sort)
+    expect(fired).to eq(in_their_order)
   end
 
   it "tells how long the earliest has to wait" do
@@ -99,9 +97,14 @@ RSpec.describe Ruvoy::Timers do
     expect(described_class.in_place_of(IO::Event::Timers.new)).to be_a(described_class)
     newer = Class.new(IO::Event::Timers) { def pause = nil }.new
     expect(described_class.in_place_of(newer)).to be(newer)
-    more = IO::Event::Timers.public_instance_methods(false) + [:pause]
-    allow(IO::Event::Timers).to receive(:public_instance_methods).with(false).and_return(more)
-    expect(described_class.in_place_of(IO::Event::Timers.new)).to be_a(IO::Event::Timers)
+  end
+
+  [IO::Event::Timers, IO::Event::Timers::Handle].each do |theirs|
+    it "leaves Async's own in their place where #{theirs} can do more" do
+      more = theirs.public_instance_methods(false) + [:pause]
+      allow(theirs).to receive(:public_instance_methods).with(false).and_return(more)
+      expect(described_class.in_place_of(IO::Event::Timers.new)).to be_a(IO::Event::Timers)
+    end
   end
 
   it "are those of sleeps and timeouts, which can be moved" do
