@@ -110,11 +110,8 @@ module Ruvoy
 
     # As under Puma, nil in an Array is nothing.
     def deliver_array(request, status, fields, chunks)
-      whole = chunks[0] if chunks.size == 1
-      unless whole.is_a?(String)
-        chunks = chunks.compact if chunks.include?(nil)
-        whole = nil
-      end
+      whole = chunks[0] if chunks.size == 1 && chunks[0].is_a?(String)
+      chunks = chunks.compact if whole.nil? && chunks.include?(nil)
       size = whole ? whole.bytesize : bytesize(chunks)
       check_length(request.content_length, size)
       if size > @buffer_bytes || request.trailers?

@@ -95,13 +95,8 @@ module Ruvoy
       end
     end
 
-    # @return [Boolean] whether Rust has signalled since the last call: what else ends a sleep leaves nothing to clear
-    def woken?
-      @woken.tap { @woken = false }
-    end
-
     def turn
-      if @native.take(woken?).positive?
+      if take.positive?
         drain
         run_others(0) if ((@batches += 1) % BATCHES_A_TURN).zero?
       elsif @native.arm
@@ -109,6 +104,14 @@ module Ruvoy
       end
     rescue Exception => e # rubocop:disable Lint/RescueException -- a fiber that dies of one hands it to the root fiber
       survive(e)
+    end
+
+    # What else than Rust's signal ends a sleep leaves nothing to clear.
+    # @return [Integer] how many events there are
+    def take
+      woken = @woken
+      @woken = false
+      @native.take(woken)
     end
 
     # Starters take the new requests; what concerns others is dealt with here, where their fibers can be woken.

@@ -283,17 +283,18 @@ impl Stream {
         self.id.store(id, Ordering::Relaxed);
         let waited = u64::try_from(self.arrived.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.queue_us.store(waited.max(1), Ordering::Relaxed);
-        let has_body = state.input.held() > 0 || !state.input.ended();
-        let request = state.request.as_ref();
+        Some(event::REQUEST | self.features(&state))
+    }
+
+    /// What the request has, as bits of its [`event`].
+    fn features(&self, state: &State) -> u32 {
         let has = |it: bool, bit: u32| if it { bit } else { 0 };
-        Some(
-            event::REQUEST
-                | has(has_body, event::INPUT)
-                | has(self.extensions.upstream.is_some(), event::UPSTREAM)
-                | has(request.is_some_and(|request| request.asks_for_upgrade), event::UPGRADE)
-                | has(self.extensions.context.is_some(), event::CONTEXT)
-                | has(request.is_some_and(Request::is_head), event::HEAD),
-        )
+        let request = state.request.as_ref();
+        has(state.input.held() > 0 || !state.input.ended(), event::INPUT)
+            | has(self.extensions.upstream.is_some(), event::UPSTREAM)
+            | has(request.is_some_and(|request| request.asks_for_upgrade), event::UPGRADE)
+            | has(self.extensions.context.is_some(), event::CONTEXT)
+            | has(request.is_some_and(Request::is_head), event::HEAD)
     }
 
     /// Takes the request; none if it was taken before.
