@@ -101,17 +101,16 @@ module Ruvoy
     # An Array or a file says what GET would send; an empty one may be what a middleware left of the body.
     def implied_length(body)
       if body.is_a?(Array)
-        size = bytesize(body.compact)
+        size = bytesize(without_nil(body))
         size unless size.zero?
       elsif body.respond_to?(:to_path) && (path = body.to_path) && File.file?(path)
         File.size?(path)
       end
     end
 
-    # As under Puma, nil in an Array is nothing.
     def deliver_array(request, status, fields, chunks)
       whole = chunks[0] if chunks.size == 1 && chunks[0].is_a?(String)
-      chunks = chunks.compact if whole.nil? && chunks.include?(nil)
+      chunks = without_nil(chunks) unless whole
       size = whole ? whole.bytesize : bytesize(chunks)
       check_length(request.content_length, size)
       if size > @buffer_bytes || request.trailers?
@@ -123,6 +122,9 @@ module Ruvoy
         request.respond(status, fields, whole || join(chunks, size))
       end
     end
+
+    # As under Puma, nil in an Array is nothing.
+    def without_nil(chunks) = chunks.include?(nil) ? chunks.compact : chunks
 
     def check_length(declared, size)
       return if declared.nil? || declared == size
