@@ -109,10 +109,11 @@ module Ruvoy
     end
 
     def length(value)
-      return value.to_i if value.is_a?(String) && value.bytesize < 19 && DIGITS.match?(value)
-      raise ContractError, "content-length is no number of bytes: #{value.inspect}" if value.is_a?(String)
+      value = value.uniq.join(", ") if value.is_a?(Array)
+      text = value.to_s
+      return text.to_i if text.bytesize < 19 && DIGITS.match?(text)
 
-      length(value.is_a?(Array) ? value.uniq.join(", ") : value.to_s)
+      raise ContractError, "content-length is no number of bytes: #{text.inspect}"
     end
   end
 end

@@ -56,11 +56,10 @@ pub struct EnvBuilder {
     /// the usual value needs not even that.
     template: Opaque<RHash>,
     keys: Keys,
-    /// Values that recur: methods, schemes, protocols and ports.
+    /// Values that recur and are not the usual ones: methods, schemes, protocols and ports.
     values: HashMap<Vec<u8>, Opaque<RString>>,
     headers: HashMap<Vec<u8>, KnownHeader>,
     authorities: HashMap<Vec<u8>, Authority>,
-    empty: Opaque<RString>,
     /// How many envs were begun.
     envs: u64,
 }
@@ -94,8 +93,8 @@ impl EnvBuilder {
             template.aset(key.get_inner_with(ruby), permanent(ruby, usual).get_inner_with(ruby))?;
         }
         ruby.gc_register_mark_object(template);
-        let values = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "http", "https", "80", "443"];
-        let protocols = ["HTTP/1.0", "HTTP/1.1", "HTTP/2", "HTTP/3"];
+        let values = ["HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "https", "80", "443"];
+        let protocols = ["HTTP/1.0", "HTTP/2", "HTTP/3"];
         let values = values.iter().chain(&protocols);
         Ok(Self {
             template: template.into(),
@@ -103,7 +102,6 @@ impl EnvBuilder {
             values: values.map(|value| (value.as_bytes().to_vec(), permanent(ruby, value.as_bytes()))).collect(),
             headers: HashMap::new(),
             authorities: HashMap::new(),
-            empty: permanent(ruby, b""),
             envs: 0,
         })
     }
@@ -194,8 +192,7 @@ impl EnvBuilder {
     }
 
     fn value(&self, ruby: &Ruby, value: &[u8]) -> RString {
-        let known = if value.is_empty() { Some(&self.empty) } else { self.values.get(value) };
-        match known {
+        match self.values.get(value) {
             Some(known) => known.get_inner_with(ruby),
             None => ruby.str_from_slice(value),
         }
